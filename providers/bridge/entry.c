@@ -4,7 +4,10 @@
 
 #include "text.h"
 
-enum { MOST_READ = 4 << 20 }; /* bytes; larger resources are not searched */
+enum {
+    MOST_READ = 4 << 20, /* bytes; larger resources are not searched */
+    MOST_PARTS = 10000,  /* parts of one resource */
+};
 
 static const int64_t item_ns = 5 * 1000000000LL; /* time limit for searching one resource */
 
@@ -111,16 +114,24 @@ static void skip(bridge_walk *w, search_skip why)
     w->results.skipped[why]++;
 }
 
+/* The URI of the entry, or of the part of it that is read now. */
+static mcp_str uri_of(const bridge_walk *w)
+{
+    return w->part.len ? (mcp_str){w->part.ptr, w->part.len} : member(w->entry, "uri");
+}
+
 static void put_entry_uri(mcp_json_writer *json, const void *user)
 {
     mcp_json_key(json, "uri");
-    mcp_json_add_str(json, member(((const bridge_walk *)user)->entry, "uri"));
+    mcp_json_add_str(json, uri_of(user));
 }
 
 /* Returns MCP_OK without sending a request if the entry is too large. */
 int bridge_ask_entry(bridge_walk *w)
 {
-    if (mcp_json_int(mcp_json_get(w->entry, "size"), 0) > MOST_READ) {
+    if (!w->part.len)
+        w->parts = 0, w->part_began = search_now();
+    if (!w->part.len && mcp_json_int(mcp_json_get(w->entry, "size"), 0) > MOST_READ) {
         skip(w, SEARCH_LARGE);
         return MCP_OK;
     }
@@ -139,14 +150,24 @@ static bool is_too_large(const mcp_json *error)
            begins(member(error, "message"), MCP_STR("Internal error: the reply is larger"));
 }
 
+/* Ends the search of a resource before the part with this URI. */
+static int end_before(bridge_walk *w, mcp_str uri)
+{
+    int rc = common_buffer_append(&w->results.ends, uri.ptr, uri.len);
+    return rc == MCP_OK ? common_buffer_append(&w->results.ends, "", 1) : rc;
+}
+
 /* Handles the contents of the entry. The next step searches its lines or reads the next entry. */
 int bridge_take_entry(bridge_walk *w)
 {
     int rc = w->one.rc;
     mcp_str text = member(mcp_json_at(mcp_json_get(w->one.result, "contents"), 0), "text");
+    bool usable = w->one.result && text.ptr && common_text_check(text);
+    if (rc == MCP_OK && w->part.len && !usable)
+        return end_before(w, uri_of(w));
     if (w->one.error)
         skip(w, is_too_large(w->one.error) ? SEARCH_LARGE : SEARCH_UNREADABLE);
-    else if (w->one.result && (!text.ptr || !common_text_check(text)))
+    else if (w->one.result && !usable)
         skip(w, SEARCH_BINARY);
     else if (w->one.result)
         w->step = BRIDGE_AT_LINES;
@@ -157,8 +178,68 @@ void bridge_next_entry(bridge_walk *w)
 {
     common_ask_clear(&w->one);
     w->one = (common_ask){0};
+    w->part.len = 0;
     w->at++;
     w->seen++;
+}
+
+/* ---- parts ----------------------------------------------------------------------------------- */
+
+/* Counts the values of rows that are too long for a row, which has their URI instead. */
+static size_t long_values(const mcp_json *rows)
+{
+    size_t count = 0;
+    mcp_json_iter at = {0};
+    for (const mcp_json *row; (row = mcp_json_next(rows, &at, NULL)) != NULL;) {
+        mcp_json_iter in = {0};
+        for (const mcp_json *cell; (cell = mcp_json_next(row, &in, NULL)) != NULL;)
+            count += mcp_json_get(cell, "uri") && mcp_json_get(cell, "size");
+    }
+    return count;
+}
+
+/* Returns whether the URI is the same resource with other parameters. */
+static bool is_part(mcp_str uri, mcp_str current)
+{
+    const char *query = memchr(current.ptr, '?', current.len);
+    size_t len = query ? (size_t)(query - current.ptr) : current.len;
+    return uri.len > len && uri.ptr[len] == '?' && memcmp(uri.ptr, current.ptr, len) == 0 &&
+           !mcp_str_eq(uri, current);
+}
+
+/* Finds what this part says about what it lacks: the part after it, and long values. */
+static int look_for_more(bridge_walk *w, mcp_str text)
+{
+    mcp_json_doc *doc = NULL;
+    w->after.len = 0;
+    if (!text.len || *text.ptr != '{' || kind_of(w->entry) != SEARCH_OTHERS)
+        return MCP_OK;
+    int rc = mcp_json_parse(text, NULL, &w->all->alloc, &doc, NULL);
+    if (rc != MCP_OK)
+        return rc == MCP_ENOMEM ? rc : MCP_OK; /* not JSON, so it has no parts */
+    mcp_str next = member(mcp_json_root(doc), "next");
+    if (is_part(next, uri_of(w)))
+        rc = common_buffer_append(&w->after, next.ptr, next.len);
+    if (mcp_json_get(mcp_json_root(doc), "columns"))
+        w->results.values += long_values(mcp_json_get(mcp_json_root(doc), "rows"));
+    mcp_json_free(doc);
+    return rc;
+}
+
+/* Continues with the part after the current one, or ends there. */
+static int next_part(bridge_walk *w, bool stop)
+{
+    mcp_str after = {w->after.ptr, w->after.len};
+    if (!after.len)
+        return MCP_OK;
+    if (stop || ++w->parts >= MOST_PARTS || search_now() - w->part_began > item_ns)
+        return end_before(w, after);
+    w->part.len = 0;
+    int rc = common_buffer_append(&w->part, after.ptr, after.len);
+    common_ask_clear(&w->one);
+    w->one = (common_ask){0};
+    w->step = BRIDGE_AT_ENTRY;
+    return rc;
 }
 
 /* ---- lines ----------------------------------------------------------------------------------- */
@@ -173,7 +254,7 @@ void bridge_search_lines(void *user)
 {
     bridge_walk *w = user;
     w->slice = search_now();
-    search_text t = {.uri = member(w->entry, "uri"),
+    search_text t = {.uri = uri_of(w),
                      .name = member(w->entry, "name"),
                      .mime_type = member(w->entry, "mimeType"),
                      .text =
@@ -181,15 +262,19 @@ void bridge_search_lines(void *user)
                      .stop = stopped,
                      .user = w};
     w->found = search_put_lines(&w->results, &w->query, &t);
+    if (w->found == MCP_OK)
+        w->found = look_for_more(w, t.text);
 }
 
-int bridge_take_lines(bridge_walk *w)
+int bridge_take_lines(bridge_walk *w, bool stop)
 {
     int rc = w->found;
     if (rc == MCP_ELIMIT || (rc == MCP_ECANCELLED && !mcp_request_cancelled(w->req))) {
+        if (w->part.len)
+            return end_before(w, uri_of(w));
         skip(w, SEARCH_SLOW);
         return MCP_OK;
     }
-    w->results.searched += rc == MCP_OK;
-    return rc;
+    w->results.searched += rc == MCP_OK && !w->part.len;
+    return rc == MCP_OK ? next_part(w, stop) : rc;
 }

@@ -18,8 +18,9 @@ int bridge_ask_entry(bridge_walk *w);
 int bridge_take_entry(bridge_walk *w);
 /* Searches the contents. May be called on any thread. */
 void bridge_search_lines(void *way);
-/* Handles the result of the search. */
-int bridge_take_lines(bridge_walk *w);
+/* Handles the result of the search. If the resource has another part, the next step reads it,
+ * unless `stop` is set or the resource takes too long. */
+int bridge_take_lines(bridge_walk *w, bool stop);
 /* Continues with the next entry. */
 void bridge_next_entry(bridge_walk *w);
 

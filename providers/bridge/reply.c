@@ -93,6 +93,44 @@ int bridge_put_template(bridge_walk *w, const mcp_json *tmpl)
     return put_line(w, tmpl);
 }
 
+/* ---- what was not searched ------------------------------------------------------------------- */
+
+static const char *next_end(const search_results *r, size_t *at)
+{
+    if (*at >= r->ends.len)
+        return NULL;
+    const char *uri = r->ends.ptr + *at;
+    *at += strlen(uri) + 1;
+    return uri;
+}
+
+static int put_ends(bridge_walk *w)
+{
+    enum { MOST = 8 };
+    size_t at = 0, n = 0;
+    common_buffer *to = &w->results.text;
+    int rc = MCP_OK;
+    for (const char *uri; rc == MCP_OK && n <= MOST && (uri = next_end(&w->results, &at)); n++) {
+        rc = put(to, n ? ", " : "Not searched to their end; the rest begins at: ");
+        if (rc == MCP_OK)
+            rc = put(to, n == MOST ? "…" : uri);
+    }
+    return rc == MCP_OK && n ? put(to, ".\n") : rc;
+}
+
+static int put_values(bridge_walk *w)
+{
+    char text[120];
+    size_t n = w->results.values;
+    if (!n)
+        return MCP_OK;
+    snprintf(text, sizeof(text),
+             n == 1 ? "%zu long value of a row was not searched: the row has its URI.\n"
+                    : "%zu long values of rows were not searched: the rows have their URIs.\n",
+             n);
+    return put(&w->results.text, text);
+}
+
 /* ---- end of the text ------------------------------------------------------------------------- */
 
 static int put_summary(bridge_walk *w)
@@ -108,6 +146,10 @@ static int put_summary(bridge_walk *w)
     int rc = put(&w->results.text, text);
     if (rc == MCP_OK)
         rc = put(&w->results.text, ".\n");
+    if (rc == MCP_OK)
+        rc = put_ends(w);
+    if (rc == MCP_OK)
+        rc = put_values(w);
     if (rc == MCP_OK)
         rc = put_named(w, &w->searches);
     return rc == MCP_OK ? put_named(w, &w->templates) : rc;
@@ -138,6 +180,17 @@ static int put_more(bridge_walk *w)
 
 /* ---- structured content ---------------------------------------------------------------------- */
 
+static void put_json_ends(const search_results *r)
+{
+    size_t at = 0;
+    if (!r->ends.len)
+        return;
+    mcp_json_put_array(r->json, "partial");
+    for (const char *uri; (uri = next_end(r, &at)) != NULL;)
+        mcp_json_add_string(r->json, uri);
+    mcp_json_end(r->json);
+}
+
 static int end_json(bridge_walk *w, mcp_str *ret)
 {
     static const char *const names[SEARCH_SKIPS] = {"binary", "large", "slow", "unreadable"};
@@ -150,7 +203,10 @@ static int end_json(bridge_walk *w, mcp_str *ret)
         for (search_skip i = 0; i < SEARCH_SKIPS; i++)
             if (r->skipped[i])
                 mcp_json_put_uint(json, names[i], r->skipped[i]);
+        if (r->values)
+            mcp_json_put_uint(json, "values", r->values);
         mcp_json_end(json);
+        put_json_ends(r);
     }
     if (w->cursor.len)
         mcp_json_put_str(json, "cursor", (mcp_str){w->cursor.ptr, w->cursor.len});

@@ -92,12 +92,15 @@ static const char search_input[] = OBJECT("\"query\"",
     NUMBER("binary", "Not text") ","                    \
     NUMBER("large", "Too large") ","                    \
     NUMBER("slow", "The expression takes too long") "," \
-    NUMBER("unreadable", "Cannot be read"))
+    NUMBER("unreadable", "Cannot be read") ","          \
+    NUMBER("values", "Long values of rows, which have URIs of their own"))
 
 static const char search_output[] = OBJECT("\"files\",\"searched\",\"skipped\"",
     ARRAY("files", MATCHES) ","
     NUMBER("searched", "How many were searched") ","
     "\"skipped\":" SKIPPED ","
+    "\"partial\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"description\":"
+    "\"Where the search of a resource ended: URIs of the rest\"},"
     TEXT("cursor", "More results: call again with it"));
 
 /* The parameters in the URIs of files, as arguments. */

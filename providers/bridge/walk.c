@@ -404,7 +404,9 @@ static int take_step(bridge_walk *w)
     case BRIDGE_AT_ENTRY:
         rc = bridge_take_entry(w);
         return rc == MCP_OK && w->step == BRIDGE_AT_ENTRY ? go_on(w) : rc;
-    case BRIDGE_AT_LINES: rc = bridge_take_lines(w); return rc == MCP_OK ? go_on(w) : rc;
+    case BRIDGE_AT_LINES:
+        rc = bridge_take_lines(w, is_enough(w) || is_late(w));
+        return rc == MCP_OK && w->step == BRIDGE_AT_LINES ? go_on(w) : rc;
     case BRIDGE_AT_PLACE: return take_place(w);
     case BRIDGE_AT_REST: return take_rest(w);
     case BRIDGE_AT_TEMPLATES: return take_templates(w);
@@ -418,8 +420,8 @@ static int finish(bridge_walk *w)
     int rc = bridge_walk_reply(w);
     common_ask_clear(&w->page);
     common_ask_clear(&w->one);
-    common_buffer *buffers[] = {&w->turn.next, &w->cursor, &w->templates,
-                                &w->searches,  &w->token,  &w->scratch};
+    common_buffer *buffers[] = {&w->turn.next, &w->cursor,  &w->templates, &w->searches,
+                                &w->token,     &w->scratch, &w->part,      &w->after};
     for (size_t i = 0; i < sizeof(buffers) / sizeof(*buffers); i++)
         common_buffer_free(buffers[i]);
     search_results_free(&w->results);
@@ -461,7 +463,7 @@ int bridge_walk_run(bridge_walk *w)
 {
     const mcp_allocator *alloc = &w->all->alloc;
     common_buffer *buffers[] = {&w->turn.next, &w->cursor, &w->templates, &w->searches,
-                                &w->scratch};
+                                &w->scratch,   &w->part,   &w->after};
     for (size_t i = 0; i < sizeof(buffers) / sizeof(*buffers); i++)
         common_buffer_init(buffers[i], alloc);
     w->began = w->slice = search_now();

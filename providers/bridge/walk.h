@@ -51,6 +51,11 @@ typedef struct bridge_walk {
     const mcp_json *entry; /* borrowed from `page` */
     size_t at;             /* number of processed entries of the page */
     int found;             /* result of BRIDGE_AT_LINES */
+    /* A resource that names the part after it (rows of a table, a log) is searched part by part. */
+    common_buffer part;  /* URI of the current part; empty for the first one */
+    common_buffer after; /* URI of the part after it; empty if there is none */
+    size_t parts;
+    int64_t part_began; /* when the first part was searched */
 
     size_t n_templates;
     bool more_templates;

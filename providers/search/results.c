@@ -58,6 +58,7 @@ int search_results_init(search_results *r, const mcp_allocator *alloc)
     *r = (search_results){.alloc = *alloc};
     common_buffer_init(&r->text, &r->alloc);
     common_buffer_init(&r->links, &r->alloc);
+    common_buffer_init(&r->ends, &r->alloc);
     r->json = mcp_json_writer_new(&r->alloc, 0);
     return r->json ? MCP_OK : MCP_ENOMEM;
 }
@@ -66,6 +67,7 @@ void search_results_free(search_results *r)
 {
     common_buffer_free(&r->text);
     common_buffer_free(&r->links);
+    common_buffer_free(&r->ends);
     mcp_json_writer_free(r->json);
     r->json = NULL;
 }

@@ -59,6 +59,9 @@ typedef struct search_results {
     mcp_json_writer *json;
     size_t count; /* number of entries, or of lines */
     size_t searched, skipped[SEARCH_SKIPS];
+    size_t values;      /* long values in rows, of which the rows have only the URI */
+    common_buffer ends; /* where the search of a resource ended before its end: the URIs of the
+                          * parts that would be next, each followed by NUL */
 } search_results;
 
 /* Returns MCP_OK or MCP_ENOMEM. */

@@ -26,6 +26,20 @@ read_text() { # URI OPTION...: prints the text of a resource
     legacy "$@" -- "$(request resources/read "{\"uri\":\"$uri\"}")" | jq -r '.[0].result.contents[0].text'
 }
 
+@test "search_resources searches all rows of a table, and says what it left out" {
+    sqlite3 shop.db "CREATE TABLE many(id INTEGER PRIMARY KEY, t TEXT);
+        WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 2345) INSERT INTO many SELECT i, 'thing ' || i || ';' FROM c;
+        CREATE TABLE long(id INTEGER PRIMARY KEY, t TEXT);
+        INSERT INTO long VALUES (1, printf('%.*c thing 2345;', 300000, 'a'))"
+    search() { "$MCPCTL" call --yes --json search_resources "$@" -- "$MCPD" --resource-tools sqlite:shop.db; }
+    result=$(search 'query=thing 2345;')
+    jq -e '[.structuredContent.files[].uri] == ["sqlite://shop/many/rows?limit=100&offset=2300"]' <<<"$result"
+    jq -e '.structuredContent | .skipped == {"values": 1} and (has("partial") | not)' <<<"$result"
+    result=$(search query=thing limit=2)
+    jq -e '.structuredContent.partial == ["sqlite://shop/many/rows?limit=100&offset=200"]' <<<"$result"
+    [[ $result == *"the rest begins at: sqlite://shop/many/rows?limit=100&offset=200."* ]]
+}
+
 @test "every URI of the list can be read back, odd names too" {
     sqlite3 shop.db 'CREATE TABLE "odd name/%é?#""q" (x); CREATE TABLE "$query" (x); CREATE TABLE "a.b" (x); CREATE TABLE [..] (x)'
     run -0 legacy sqlite:shop.db -- "$(request resources/list '{}')"
