@@ -25,31 +25,38 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Returns the number of letters to insert, remove or change. Both strings have at most
- * LONGEST letters. */
-static size_t distance(mcp_str a, mcp_str b)
+static bool is_same(mcp_str a, size_t i, mcp_str b, size_t j)
 {
-    size_t row[LONGEST + 1];
-    for (size_t j = 0; j <= b.len; j++)
-        row[j] = j;
-    for (size_t i = 1; i <= a.len; i++) {
-        size_t before = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= b.len; j++) {
-            size_t changed = before + (lower(a.ptr[i - 1]) != lower(b.ptr[j - 1]));
-            before = row[j];
-            row[j] = least(changed, least(row[j], row[j - 1]) + 1);
-        }
-    }
-    return row[b.len];
+    return lower(a.ptr[i]) == lower(b.ptr[j]);
 }
 
-/* Returns the distance of two names, or FARTHEST if they are not similar. */
+/* Returns the number of letters to insert, remove, change, or exchange with their neighbour. Both
+ * strings have at most LONGEST letters. */
+static size_t distance(mcp_str a, mcp_str b)
+{
+    size_t rows[3][LONGEST + 1]; /* the last three, in turn */
+    for (size_t j = 0; j <= b.len; j++)
+        rows[0][j] = j;
+    for (size_t i = 1; i <= a.len; i++) {
+        size_t *row = rows[i % 3], *before = rows[(i - 1) % 3], *first = rows[(i + 1) % 3];
+        row[0] = i;
+        for (size_t j = 1; j <= b.len; j++) {
+            row[j] = least(before[j - 1] + !is_same(a, i - 1, b, j - 1),
+                           least(before[j], row[j - 1]) + 1);
+            if (i > 1 && j > 1 && is_same(a, i - 1, b, j - 2) && is_same(a, i - 2, b, j - 1))
+                row[j] = least(row[j], first[j - 2] + 1);
+        }
+    }
+    return rows[a.len % 3][b.len];
+}
+
+/* Returns the distance of two names, or FARTHEST if they are not similar. Two letters of a short
+ * name are too much of it: "pass.c" is not "passwd". */
 static size_t name_distance(mcp_str wanted, mcp_str name)
 {
     if (!wanted.len || !name.len || wanted.len > LONGEST || name.len > LONGEST)
         return FARTHEST;
-    size_t most = wanted.len < 4 ? 1 : FARTHEST - 1, far = distance(wanted, name);
+    size_t most = wanted.len < 8 ? 1 : FARTHEST - 1, far = distance(wanted, name);
     if (far <= most)
         return far;
     bool part = wanted.len >= 4 && memmem(name.ptr, name.len, wanted.ptr, wanted.len);

@@ -146,11 +146,32 @@ static int try_folder(reading *r)
     return rc;
 }
 
+/* Returns whether the URI is below a folder of the list, or in the folder of one of its files. */
+static bool is_within(mcp_str uri, const mcp_json *list)
+{
+    mcp_json_iter it = {0};
+    for (const mcp_json *one; (one = mcp_json_next(list, &it, NULL)) != NULL;) {
+        mcp_str at = mcp_json_string(mcp_json_get(one, "uri"));
+        mcp_str type = mcp_json_string(mcp_json_get(one, "mimeType"));
+        if (!mcp_str_eq(type, MCP_STR("inode/directory")))
+            at.len = (size_t)(bridge_last_piece(at).ptr - at.ptr);
+        at.len -= at.len && at.ptr[at.len - 1] == '/';
+        if (at.len && uri.len > at.len && uri.ptr[at.len] == '/' &&
+            memcmp(uri.ptr, at.ptr, at.len) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* A path elsewhere on this machine is not a misspelled one of a served folder. */
 static int try_list(reading *r)
 {
     mcp_json_iter it = {0};
     const mcp_json *list = mcp_json_get(r->ask.result, "resources");
+    bool is_path = r->uri.len > 5 && memcmp(r->uri.ptr, "file:", 5) == 0;
     int rc = MCP_OK;
+    if (is_path && !is_within(r->uri, list))
+        return MCP_OK;
     for (const mcp_json *one; rc == MCP_OK && (one = mcp_json_next(list, &it, NULL)) != NULL;)
         rc = bridge_near_try(&r->near, r->req, mcp_json_string(mcp_json_get(one, "uri")));
     return rc;
