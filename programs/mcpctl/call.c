@@ -20,7 +20,8 @@
 static const struct {
     const char *key;
     const char *if_true, *if_false;
-} hints[] = { /* the words of the specification, as in web/tools.js */
+} hints[] = {
+    /* the words of the specification, as in web/tools.js */
     {"readOnlyHint", "read-only", "not read-only"},
     {"destructiveHint", "destructive", "not destructive"},
     {"idempotentHint", "idempotent", "not idempotent"},
@@ -36,8 +37,7 @@ static bool put_hints(FILE *to, const mcp_json *tool)
         const mcp_json *v = mcp_json_get(annotations, hints[i].key);
         if (!mcp_json_is(v, MCP_JSON_BOOL))
             continue;
-        fprintf(to, "%s%s", before,
-                mcp_json_bool(v, false) ? hints[i].if_true : hints[i].if_false);
+        fprintf(to, "%s%s", before, mcp_json_bool(v, false) ? hints[i].if_true : hints[i].if_false);
         before = ", ";
     }
     return *before != 0;

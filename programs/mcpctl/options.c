@@ -397,8 +397,9 @@ const option options[] = {
      .letter = 'v',
      .kind = OPTION_FLAG,
      .at = AT(verbose),
-     .help = "Show the server's stderr while it runs, and all messages of its log. Without it, those "
-             "from the level warning on are shown."},
+     .help =
+         "Show the server's stderr while it runs, and all messages of its log. Without it, those "
+         "from the level warning on are shown."},
     {.name = "images",
      .kind = OPTION_CHOICE,
      .at = AT(images),
