@@ -59,7 +59,7 @@ refused() { # PATTERN ARGUMENT...: checks for exit status 1, an empty stdout, an
     for module in git postgres sqlite; do
         [ -e "$(find "$MCP_BUILD_DIR/programs" -name $module.so)" ] || skip "built without the module $module"
     done
-    mkdir -p ada/project ada/src/lib ada/data
+    mkdir -p ada/notes ada/project ada/src/lib ada/data
     export HOME=$PWD/ada
     for repository in ada/project ada/src/lib; do
         git init -q -b main $repository
