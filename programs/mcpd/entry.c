@@ -311,8 +311,45 @@ char *entry_text(const entry *e)
 
 /* ---- further steps --------------------------------------------------------------------------- */
 
+/* Writes a word after a blank, so that a shell reads it as one. */
+static void put_shell_word(const char *word)
+{
+    static const char plain[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./:=@,+";
+    bool is_plain = *word && !word[strspn(word, plain)];
+    fputs(is_plain ? " " : " '", stderr);
+    for (const char *p = word; *p; p++) {
+        if (*p == '\'')
+            fputs("'\\'", stderr);
+        fputc(*p, stderr);
+    }
+    fputs(is_plain ? "" : "'", stderr);
+}
+
+/* Writes the host's own command with this entry, to copy into a shell. */
+static void say_user_add(const entry *e)
+{
+    fprintf(stderr, "  %s", e->host->user_add);
+    if (e->url) {
+        fputs(" --transport http", stderr);
+        put_shell_word(e->name);
+        put_shell_word(e->url);
+        fputs(e->tokens ? " --header 'Authorization: Bearer TOKEN'\n" : "\n", stderr);
+        return;
+    }
+    put_shell_word(e->name);
+    fputs(" --", stderr);
+    for (size_t i = 0; i < e->count; i++)
+        put_shell_word(e->words[i]);
+    fputc('\n', stderr);
+}
+
 void entry_say_rest(const entry *e)
 {
+    if (e->host->note)
+        fprintf(stderr, "%s\n", e->host->note);
+    if (e->host->user_add)
+        say_user_add(e);
     if (!e->url)
         return;
     fprintf(stderr,
@@ -336,8 +373,6 @@ int entry_print(const entry *e)
         fprintf(stderr,
                 "%s: merge it into %s; mcpd --install %s instead of --print-config does that.\n",
                 e->host->title, file, e->host->name);
-    if (e->host->note)
-        fprintf(stderr, "%s\n", e->host->note);
     entry_say_rest(e);
     free(text);
     free(file);

@@ -29,7 +29,7 @@ char *entry_text(const entry *e);
 /* Prints the entry to stdout, and where it belongs to stderr. Returns 0, or 1 after reporting the
  * error. */
 int entry_print(const entry *e);
-/* Prints further steps for the user to stderr. */
+/* Prints the host's note and further steps for the user to stderr. */
 void entry_say_rest(const entry *e);
 
 /* Makes a path absolute without following symbolic links, so that the entry stays valid if a link

@@ -23,8 +23,8 @@ static const known_host hosts[] = {
      .url_type = "http",
      .below = HOST_HERE,
      .file = ".mcp.json",
-     .note =
-         "This is for one project. For all projects: claude mcp add --scope user NAME -- COMMAND"},
+     .note = "This is for one project. For all projects:",
+     .user_add = "claude mcp add --scope user"},
     {.name = "claude-desktop",
      .title = "Claude Desktop",
      .key = "mcpServers",

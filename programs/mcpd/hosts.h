@@ -32,6 +32,7 @@ typedef struct known_host {
     const char *file;
     const char *variable; /* environment variable with the file's folder, or NULL */
     const char *note;     /* a note for the user, or NULL */
+    const char *user_add; /* the host's own command that adds a server for all projects, or NULL */
 } known_host;
 
 /* Returns NULL if the host is unknown. */

@@ -430,8 +430,6 @@ static int put_in(edit *d, bool yes)
     else
         say("%s: %s", d->path, d->why);
     free(copy);
-    if (ok && d->entry->host->note)
-        fprintf(stderr, "%s\n", d->entry->host->note);
     if (ok)
         entry_say_rest(d->entry);
     return ok ? 0 : 1;

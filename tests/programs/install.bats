@@ -35,6 +35,18 @@ untouched() {
     [[ "$output" == *"$program"* && "$output" == *--resource-tools* ]] || { echo "$output"; return 1; }
 }
 
+@test "claude-code: the command for all projects can be pasted into a shell" {
+    mkdir "it's here"
+    claude() { printf '%s\n' "$@" >added; }
+    run -0 --separate-stderr "$MCPD" --print-config claude-code --name 'my files' "it's here"
+    eval "$(grep '^  claude mcp add' <<<"$stderr")"
+    diff added <(printf '%s\n' mcp add --scope user 'my files' -- "$program" --name 'my files' --resource-tools "$PWD/it's here")
+    echo ada:0123456789abcdef0123456789abcdef >tokens
+    run -0 --separate-stderr "$MCPD" --print-config claude-code --http 127.0.0.1:8642 --token-file tokens served
+    eval "$(grep '^  claude mcp add' <<<"$stderr")"
+    diff added <(printf '%s\n' mcp add --scope user --transport http mcpd http://127.0.0.1:8642/mcp --header 'Authorization: Bearer TOKEN')
+}
+
 @test "each host has its entry, in the form of its own documentation" {
     [ "$(wc -w <<<"$hosts")" -eq 12 ]
     args="[\"--resource-tools\",\"$PWD/served\"]"
