@@ -65,44 +65,41 @@ static bool is_utf8(const char *text)
     return ok;
 }
 
-static void put_line(FILE *to, const char *module, const char *text)
+/* Writes how the URIs of a module's source begin, which a model has to know, and what it is. */
+static void put_module(FILE *to, const char *place, const mcp_module *module, const char *name,
+                       const char *text)
 {
-    if (text && is_utf8(text))
-        fprintf(to, "\n- %s%s%s", module, *module ? ": " : "", text);
-    else if (*module)
-        fprintf(to, "\n- %s", module);
+    bool shown = !name && module->source_is_path && is_utf8(text);
+    fprintf(to, "\n- %s (%s%s%s)", place, module->name, shown ? ": " : "", shown ? text : "");
 }
 
 /* Writes a source of the command line. If its options are invalid, mounting reports the error. */
-static void put_word(FILE *to, modules *m, const char *word)
+static void put_word(FILE *to, const char *place, modules *m, const char *word)
 {
     modules_word w;
     mcp_error error;
     if (modules_read_word(m, word, &w, &error) != MCP_OK)
         return;
-    put_line(to, w.module->name, w.name ? w.name : w.module->source_is_path ? w.source : NULL);
+    put_module(to, place, w.module, w.name, w.source);
     modules_clear_word(&w);
 }
 
-static void put_named(FILE *to, modules *m, const source *s)
+static void put_named(FILE *to, const char *place, modules *m, const source *s)
 {
     const mcp_module *module;
     mcp_error error;
     if (modules_find(m, mcp_str_from(s->module), &module, &error) == MCP_OK)
-        put_line(to, module->name, s->name ? s->name : module->source_is_path ? s->text : NULL);
+        put_module(to, place, module, s->name, s->text);
 }
 
-static void put_source(FILE *to, modules *m, const source *s)
+static void put_source(FILE *to, const char *place, modules *m, const source *s)
 {
-    if (s->module) {
-        put_named(to, m, s);
-    } else if (source_is_module(s)) {
-        put_word(to, m, s->text);
-    } else {
-        char *path = realpath(s->text, NULL); /* the path that is in the URIs */
-        put_line(to, "", path);
-        free(path);
-    }
+    if (s->module)
+        put_named(to, place, m, s);
+    else if (source_is_module(s))
+        put_word(to, place, m, s->text);
+    else
+        fprintf(to, "\n- %s", place);
 }
 
 static void put_how_to(FILE *to, const settings *s, bool files, bool others)
@@ -119,33 +116,34 @@ static void put_how_to(FILE *to, const settings *s, bool files, bool others)
 }
 
 /* Writes the sources; returns how many there are, including those beyond the limit. */
-static size_t put_sources(FILE *to, const settings *s, modules *m, about_seen *seen, void *user,
-                          size_t *files)
+static size_t put_sources(FILE *to, const settings *s, modules *m, about_place *place_of,
+                          void *user, size_t *files)
 {
     enum { MOST = 20 };
     size_t n = 0;
     *files = 0;
     for (size_t i = 0; i < s->sources.count; i++) {
-        if (seen && !seen(i, user))
+        const char *place = place_of(i, user);
+        if (!place)
             continue;
         *files += !source_is_module(&s->sources.items[i]);
         if (n++ < MOST)
-            put_source(to, m, &s->sources.items[i]);
+            put_source(to, place, m, &s->sources.items[i]);
     }
     if (n > MOST)
         fprintf(to, "\n- and %zu more", n - MOST);
     return n;
 }
 
-char *about_all(const settings *s, modules *m, about_seen *seen, void *user)
+char *about_all(const settings *s, modules *m, about_place *place_of, void *user)
 {
     char *text = NULL;
     size_t size = 0, files;
     FILE *to = s->sources.count ? open_memstream(&text, &size) : NULL;
     if (!to)
         return NULL;
-    fprintf(to, "This server offers the following as resources:");
-    size_t n = put_sources(to, s, m, seen, user, &files);
+    fprintf(to, "This server offers the following as resources (their URIs, or how these begin):");
+    size_t n = put_sources(to, s, m, place_of, user, &files);
     put_how_to(to, s, files > 0, files < n);
     fputs(" Resources are read-only.", to);
     if (fclose(to) == 0 && n)

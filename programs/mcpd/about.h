@@ -15,10 +15,10 @@ char *about_source(const source *s);
  * are several. The caller frees it. Returns NULL if out of memory. */
 char *about_first(const settings *s);
 
-/* Returns the instructions for the sources whose index passes `seen`, or for all sources if `seen`
- * is NULL. The caller frees them. Returns NULL if out of memory, or if there are no sources. Loads
- * the modules of the sources. */
-typedef bool about_seen(size_t index, void *user);
-char *about_all(const settings *s, modules *m, about_seen *seen, void *user);
+/* Returns how the URIs of a source begin (places.h), or NULL if it is not to be mentioned. */
+typedef const char *about_place(size_t index, void *user);
+/* Returns the instructions for the sources that have a place. The caller frees them. Returns NULL
+ * if out of memory, or if there are none. Loads the modules of the sources. */
+char *about_all(const settings *s, modules *m, about_place *place_of, void *user);
 
 #endif

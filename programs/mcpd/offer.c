@@ -69,10 +69,10 @@ typedef struct reader {
     const mcp_request *req; /* NULL for all callers */
 } reader;
 
-static bool seen(size_t index, void *user)
+static const char *place_of(size_t index, void *user)
 {
     const reader *r = user;
-    return places_may(&r->o->places, index, r->req);
+    return places_may(&r->o->places, index, r->req) ? r->o->places.items[index] : NULL;
 }
 
 /* Generates the instructions for a caller. With access rules, they mention only the sources that
@@ -80,7 +80,7 @@ static bool seen(size_t index, void *user)
 static const char *make_instructions(mcp_request *req, void *user)
 {
     const offer *o = user;
-    char *whole = NULL, *own = about_all(o->now, o->modules, seen, &(reader){o, req});
+    char *whole = NULL, *own = about_all(o->now, o->modules, place_of, &(reader){o, req});
     const char *copy = NULL;
     size_t size;
     FILE *to = own ? open_memstream(&whole, &size) : NULL;
@@ -99,7 +99,7 @@ static const char *make_instructions(mcp_request *req, void *user)
 static void instruct(mcp_server *server, offer *o)
 {
     const char *own = o->now->instructions;
-    char *generated = own ? NULL : about_all(o->now, o->modules, seen, &(reader){o, NULL});
+    char *generated = own ? NULL : about_all(o->now, o->modules, place_of, &(reader){o, NULL});
     const char *text = generated ? generated : own;
     if (text)
         mcp_server_set_instructions(server, text);

@@ -482,7 +482,7 @@ END
         result tools/list '{}'
         is '["query_postgres_away"]' '[.tools[].name]'
         [ $era = legacy ] || result server/discover '{}' # a modern client requests it again
-        [ $era = legacy ] || is '[true,false]' '[.instructions | contains("- postgres: away", "shop.db")]'
+        [ $era = legacy ] || is '[true,false]' '[.instructions | contains("- postgres://away/ (postgres)", "shop.db")]'
         printf '{"sources": ["docs", "sqlite:shop.db"]}' >c.json
         : >"$BATS_TEST_TMPDIR/talk.log"
         kill -HUP "$server_pid"

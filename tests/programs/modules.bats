@@ -273,7 +273,7 @@ END
         done
         printf '%s\n' "$initialize" | "$MCPD" "${words[@]}" >out
         instructions=$(jq -r .result.instructions out)
-        [[ "$instructions" == *"- notes"* && "$instructions" != *s3cret* && "$instructions" != *host* ]]
+        [[ "$instructions" == *"- notes://"* && "$instructions" != *s3cret* && "$instructions" != *host* ]]
         : >log # remove the lines of the previous server
         "$MCPD" --http 127.0.0.1:0 "${words[@]}" 2>log 3>&- &
         for _ in {1..600}; do
@@ -287,10 +287,10 @@ END
     done
 }
 
-@test "the instructions for the model name the module and the name of a source" {
+@test "the instructions for the model say how the URIs of each source begin" {
     printf '%s\n' "$initialize" | "$MCPD" --module "$NOTES" notes:a 'notes:b?name=second&separator=;' . >out
     instructions=$(jq -r .result.instructions out)
-    [[ "$instructions" == *$'\n- notes\n- notes: second\n- '"$PWD"$'\n'*resources/templates/list* ]]
+    [[ "$instructions" == *$'\n- notes://all/ (notes)\n- notes://second/ (notes)\n- file://'"$PWD"$'\n'*resources/templates/list* ]]
 }
 
 @test "mcpd is not linked with the library of any module" {

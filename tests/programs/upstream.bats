@@ -285,7 +285,7 @@ with_instructions() {
     with_instructions
     talk modern "$MCPD" own "${both[0]}&idle_ms=100" "${both[1]}&idle_ms=100"
     result server/discover '{}'
-    is '[true,false]' '[.instructions | contains("- mcp: one", "##")]'
+    is '[true,false]' '[.instructions | contains("- mcp+one: (mcp)", "##")]'
     result tools/list '{}'
     for _ in 1 2; do
         result server/discover '{}'
@@ -397,7 +397,7 @@ with_instructions() {
     talk modern "$MCPD" --approved approved.json --withhold-changed "${both[@]}"
     result tools/list '{}'
     result server/discover '{}'
-    is '[true,false]' '[.instructions | contains("- mcp: one", "##")]'
+    is '[true,false]' '[.instructions | contains("- mcp+one: (mcp)", "##")]'
     hush
 }
 
