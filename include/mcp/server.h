@@ -97,7 +97,8 @@ typedef struct mcp_server_options {
     /* How long a list waits for one provider (mcp/provider.h), in milliseconds; the default is 10,000.
      * A provider that fails, or does not answer in this time, is left out: the list contains what can
      * be listed, may not be cached, and resources/list has one entry with the prefix of the provider
-     * instead. The host's log says why. With timers of the host the provider is asked again, and when
+     * instead. The result's _meta has an array "libmcp/left-out" with the prefixes of those that the
+     * caller may see. The host's log says why. With timers of the host the provider is asked again, and when
      * it can be listed, list_changed is sent. */
     uint64_t list_ms;
 } mcp_server_options;

@@ -28,6 +28,7 @@ typedef struct waiting {
     mcp_call_id call;   /* 0 while the server starts */
     const char *method; /* the method of the list that is read */
     size_t pages;       /* pages received so far */
+    texts left_out;     /* sources that the server could not list, which it names */
     bool quietly;       /* errors are not reported */
     bool needs_login;   /* it failed because a person has to log in */
     bool done, enough;
@@ -206,6 +207,35 @@ static int end_of_pages(waiting *w)
     return EXIT_PROTOCOL;
 }
 
+/* Collects what mcpd says its list is without. */
+static void collect_left_out(waiting *w, const mcp_json *result)
+{
+    enum { MOST = 100 };
+    mcp_json_iter it = {0};
+    const mcp_json *names = mcp_json_get(mcp_json_get(result, "_meta"), "libmcp/left-out");
+    for (const mcp_json *v; (v = mcp_json_next(names, &it, NULL)) != NULL;) {
+        char *name = w->left_out.count < MOST ? text_dup(mcp_json_string(v)) : NULL;
+        if (name && !texts_add(&w->left_out, name))
+            free(name);
+    }
+}
+
+/* A list that lacks something must not look complete. */
+static void say_left_out(waiting *w, int code)
+{
+    if (w->left_out.count && code == EXIT_OK && !w->quietly && !w->c->set.quiet) {
+        fprintf(stderr, "mcpctl: warning: the list is incomplete. These did not answer:");
+        for (size_t i = 0; i < w->left_out.count; i++) {
+            fputs(i ? ", " : " ", stderr);
+            text_put(stderr, mcp_str_from(w->left_out.items[i]), TEXT_LINE);
+        }
+        fputc('\n', stderr);
+    }
+    for (size_t i = 0; i < w->left_out.count; i++)
+        free((void *)(uintptr_t)w->left_out.items[i]);
+    texts_clear(&w->left_out);
+}
+
 static bool on_page(mcp_client *client, const mcp_json *result, void *user)
 {
     enum { MOST_PAGES = 10000 };
@@ -213,6 +243,7 @@ static bool on_page(mcp_client *client, const mcp_json *result, void *user)
     uint64_t most = w->c->set.pages ? w->c->set.pages : MOST_PAGES;
     (void)client;
     bar_clear();
+    collect_left_out(w, result);
     w->exit_code = w->fn(w->c, result, w->user);
     if (w->exit_code == EXIT_OK && ++w->pages >= most && mcp_json_get(result, "nextCursor"))
         w->exit_code = end_of_pages(w);
@@ -247,6 +278,7 @@ static int list(waiting *w, const char *method)
                                    MCP_OPTIONS(mcp_call_options, .done = on_list_end, .user = w),
                                    &w->call));
     } while (offer_login(w, &code));
+    say_left_out(w, code);
     return code;
 }
 

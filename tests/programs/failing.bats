@@ -6,7 +6,7 @@ bats_require_minimum_version 1.5.0
 
 setup() {
     load support/talk
-    : "${MCPD:=mcpd}"
+    : "${MCPD:=mcpd}" "${MCPCTL:=mcpctl}"
     cd "$BATS_TEST_TMPDIR"
     export HOME=$BATS_TEST_TMPDIR GIT_CONFIG_NOSYSTEM=1 GIT_AUTHOR_NAME=A GIT_AUTHOR_EMAIL=a@b \
         GIT_COMMITTER_NAME=A GIT_COMMITTER_EMAIL=a@b
@@ -82,6 +82,7 @@ fails_alone() { # KIND WAY
     result resources/list '{}'
     is true "[.resources[].uri | endswith(\"/good/a.txt\")] | any"
     is "[\"$uri\"]" "[.resources[] | select(.description // \"\" | startswith(\"This source cannot\")) | .uri]"
+    is "[\"$uri\"]" '._meta["libmcp/left-out"]'
     failure resources/read "{\"uri\":\"${read:-$uri}\"}"
     has "$heard" "${said:-$why}"
     result resources/read "{\"uri\":\"file://$PWD/good/a.txt\"}"
@@ -95,6 +96,7 @@ fails_alone() { # KIND WAY
     hear '.method == "notifications/resources/list_changed"'
     result resources/list '{}'
     is '[]' "[.resources[] | select(.description // \"\" | startswith(\"This source cannot\")) | .uri]"
+    is null '._meta["libmcp/left-out"]'
     hush
 }
 
@@ -107,3 +109,16 @@ fails_alone() { # KIND WAY
 @test "a program that does not answer" { fails_alone upstream hung; }
 @test "a program that answers with no JSON" { fails_alone upstream malformed; }
 @test "a program that answers with too much" { fails_alone upstream long; }
+
+@test "mcpctl says which sources a list is without" {
+    new_server None
+    for command in 'ls' 'ls --json' 'find hi a.txt' tree; do
+        run --separate-stderr "$MCPCTL" $command -- "$MCPD" 'mcp:python3 server.py?name=x&first_list_ms=200' good
+        has "$stderr" 'warning: the list is incomplete. These did not answer: mcp+x:'
+        case $command in find*) ;; *) [ "$status" -eq 0 ]; has "$output" a.txt ;; esac
+    done
+    run --separate-stderr "$MCPCTL" ls -q -- "$MCPD" 'mcp:python3 server.py?name=x&first_list_ms=200' good
+    [ "$stderr" = "" ]
+    run --separate-stderr "$MCPCTL" ls -- "$MCPD" good
+    [ "$stderr" = "" ]
+}

@@ -77,6 +77,12 @@ typedef struct mcp__tool_result {
     bool as_text;        /* it is sent as text, because the revision lacks it */
 } mcp__tool_result;
 
+/* A source that a page is without; in the arena. */
+typedef struct mcp__missing {
+    const char *prefix;
+    struct mcp__missing *next;
+} mcp__missing;
+
 /* A page of a list. */
 typedef struct mcp__page {
     uint32_t part;    /* 0 for registered entries, or the number of a mount plus 1 */
@@ -92,6 +98,7 @@ typedef struct mcp__page {
         mcp__member *extra_names, *meta_names;
     } before;
     bool incomplete;             /* a source was left out */
+    mcp__missing *missing;       /* those that the caller may know of */
     struct mcp__mount *given_up; /* whose answer is not awaited any more; NULL if none */
 } mcp__page;
 

@@ -225,12 +225,50 @@ static void begin(mcp_request *req, mcp__mount *mount)
     l->position_len = l->position ? at.len : 0;
 }
 
+/* Remembers for the page that it is without the mount. Whether a list of tools or prompts would have
+ * had something for this caller cannot be known, so the prefix decides: it is named to those who may
+ * see resources below it. */
+static void tell(mcp_request *req, const mcp__mount *mount)
+{
+    mcp_str prefix = mcp_str_from(mount->prefix);
+    if (!prefix.len || !mcp__access_list(req, MCP_ITEM_RESOURCE, prefix))
+        return;
+    mcp__missing **at = &req->page.missing;
+    while (*at)
+        at = &(*at)->next;
+    mcp__missing *missing = mcp_request_alloc(req, sizeof(*missing));
+    char *copy = missing ? mcp_request_strdup(req, prefix) : NULL;
+    if (!copy)
+        return;
+    *missing = (mcp__missing){.prefix = copy};
+    *at = missing;
+}
+
+void mcp__put_left_out(mcp_request *req)
+{
+    mcp__buf b;
+    if (!req->page.missing)
+        return;
+    mcp__buf_init(&b, &req->server->allocator, 0);
+    for (const mcp__missing *m = req->page.missing; m; m = m->next) {
+        mcp__buf_char(&b, m == req->page.missing ? '[' : ',');
+        mcp__json_put_str(&b, mcp_str_from(m->prefix));
+    }
+    mcp__buf_char(&b, ']');
+    if (b.failed)
+        req->reply.failed = b.failed;
+    else
+        (void)mcp__reply_meta(req, "libmcp/left-out", mcp__buf_view(&b));
+    mcp__buf_free(&b);
+}
+
 void mcp__leave_out(mcp_request *req, mcp__mount *mount, mcp_str why, bool late)
 {
     mcp__left_out *l = &mount->left_out;
     unsigned list = 1u << req->method->lists;
     if (!probe_of(req)) {
         req->page.incomplete = true;
+        tell(req, mount);
         if (mount->meter)
             mount->meter->usage.left_out++;
     }

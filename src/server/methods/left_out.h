@@ -7,6 +7,8 @@
 /* Records that the list of a request is without a mount, for this reason. `late`: the provider did not
  * answer in time. */
 void mcp__leave_out(mcp_request *req, mcp__mount *mount, mcp_str why, bool late);
+/* Adds what the page is without to the _meta of its result. */
+void mcp__put_left_out(mcp_request *req);
 /* Returns whether the list must not ask the mount, because it did not answer in time before. */
 bool mcp__left_out_at_once(const mcp_request *req, const mcp__mount *mount);
 /* Returns what is wrong with a mount that resources/list is without, if this is the URI of the entry

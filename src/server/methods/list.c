@@ -444,6 +444,7 @@ void mcp__list_late(mcp_request *req)
 
 void mcp__list_tail(mcp_request *req, mcp__buf *b)
 {
+    mcp__put_left_out(req);
     if (!req->page.has_next)
         return;
     mcp__cursor cursor = {

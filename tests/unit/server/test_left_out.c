@@ -8,7 +8,8 @@
 #define ENTRY(uri, name)                                                                         \
     "{\"uri\":\"" uri "\",\"name\":\"" name "\",\"description\":\"This source cannot be listed " \
     "now. Reading this resource says why.\"}"
-#define ONE(uri) "{\"uri\":\"" uri "\",\"name\":\"n\"}"
+#define WITHOUT(prefixes) "\"libmcp/left-out\":[" prefixes "]"
+#define ONE(uri)          "{\"uri\":\"" uri "\",\"name\":\"n\"}"
 
 struct mcp_host_timer {
     void (*fn)(void *arg);
@@ -254,6 +255,7 @@ static void test_each_page(void **state)
             const char *all = ask_all();
             assert_has(all, ENTRY("a:", "a"));
             assert_has(all, "\"ttlMs\":0");
+            assert_has(all, WITHOUT("\"a:\""));
             assert_has(all, ONE("b:0"));
             assert_has(all, ONE("b:2"));
             has_not(all, "error");
@@ -284,6 +286,7 @@ static void test_tools_and_read(void **state)
     const char *text = ask(LIST("tools/list", ""));
     assert_has(text, "\"name\":\"t\"");
     assert_has(text, "\"ttlMs\":0");
+    assert_has(text, WITHOUT("\"a:\""));
     has_not(text, "error");
     assert_has(logged(), "lists of tools are without it");
     assert_has(ask(LIST("resources/read", "\"uri\":\"a:\",")), "\"text\":\"read\"");
@@ -304,10 +307,17 @@ static void test_who_sees_it(void **state)
     connect_peer("eve");
     const char *all = ask_all();
     has_not(all, "\"a:\"");
+    has_not(all, "left-out");
+    has_not(ask(LIST("tools/list", "")), "left-out");
     assert_has(all, ONE("b:2"));
     mcp_channel_free(channel);
     connect_peer("adam");
     assert_has(ask_all(), ENTRY("a:", "a"));
+    assert_has(ask(LIST("tools/list", "")), WITHOUT("\"a:\""));
+    b.fails_at = 0;
+    assert_has(ask(LIST("resources/list", "")), WITHOUT("\"a:\",\"b:\""));
+    a.fails_at = b.fails_at = -1;
+    has_not(ask_all(), "left-out");
     end();
 }
 
