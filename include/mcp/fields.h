@@ -62,7 +62,8 @@ typedef struct mcp_field {
     size_t max_length;
     /* INT and NUMBER: the permitted range, both ends included. It applies only if maximum is larger
      * than minimum. For a range with only one end, set the other end to MCP_NO_MINIMUM or
-     * MCP_NO_MAXIMUM. If the field is an INT, each end must be a whole number between -2^63 and
+     * MCP_NO_MAXIMUM; it may be left out if 0 would contradict the first one: a minimum above 0, a
+     * maximum below 0. If the field is an INT, each end must be a whole number between -2^63 and
      * 2^63. Without a range, an INT is limited to int64_t. */
     double minimum, maximum;
     size_t max_items;    /* STRINGS: the length of the array in the struct; required */
@@ -76,8 +77,8 @@ typedef struct mcp_field {
 /* A call that gets a malformed table fails with MCP_EINVAL, and its error text names the field. A
  * table is malformed if a name is missing or used twice, two fields overlap in the struct, a string
  * is not UTF-8, an offset is not aligned for the type, or a limit does not suit the type or
- * contradicts another one. (A positive minimum without a maximum contradicts the maximum of 0.) A
- * form (mcp_elicit) allows STRINGS only with one_of (2025-11-25, client/elicitation). */
+ * contradicts another one. A form (mcp_elicit) allows STRINGS only with one_of (2025-11-25,
+ * client/elicitation). */
 
 /* Each of these macros is one element of a table. Its arguments are the struct type, the name of
  * the member, which is also the name of the property, and at least one initializer of another

@@ -130,6 +130,16 @@ static bool is_text(const char *s)
     return mcp__utf8_valid(s, len) == len;
 }
 
+/* A positive minimum without a maximum, or a negative maximum without a minimum, is a range with one
+ * end: the other one was left out, because 0 would contradict it. */
+static void open_range(mcp_field *f)
+{
+    if (f->minimum > 0 && f->maximum == 0)
+        f->maximum = MCP_NO_MAXIMUM;
+    else if (f->maximum < 0 && f->minimum == 0)
+        f->minimum = MCP_NO_MINIMUM;
+}
+
 /* Returns whether a number in the range of int64_t is an integer. */
 static bool is_whole(double d)
 {
@@ -216,6 +226,7 @@ int mcp__fields_check(const mcp_field *fields, size_t n, bool form, mcp_error *e
         mcp_field f, before;
         span own[2];
         mcp__take_element(&f, sizeof(f), fields, i);
+        open_range(&f);
         if (!f.name || !*f.name || !is_text(f.name))
             return mcp__fail(error, MCP_EINVAL, 0, "field %zu has no name in UTF-8", i);
         const char *why = field_problem(&f, form);
@@ -329,6 +340,7 @@ void mcp__fields_schema(const mcp_field *fields, size_t n, bool closed, mcp_json
     mcp_json_begin_object(w);
     for (size_t i = 0; i < count; i++) {
         mcp__take_element(&f, sizeof(f), fields, i);
+        open_range(&f);
         add_property(w, &f);
     }
     mcp_json_end(w);

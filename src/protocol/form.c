@@ -23,17 +23,22 @@ static bool is_simple_property(const mcp_json *property)
     return is_one_of(type, simple) && !items && !mcp_json_get(property, "properties");
 }
 
-bool mcp__form_is_flat(const mcp_json *schema)
+int mcp__form_check(const mcp_json *schema, mcp_error *error)
 {
     const mcp_json *properties = mcp_json_get(schema, "properties");
-    if (!mcp_str_eq(mcp_json_string(mcp_json_get(schema, "type")), MCP_STR("object")) ||
-        !mcp_json_is(properties, MCP_JSON_OBJECT))
-        return false;
+    if (!mcp_str_eq(mcp_json_string(mcp_json_get(schema, "type")), MCP_STR("object")))
+        return mcp__fail(error, MCP_EINVAL, 0, "\"type\" must be \"object\"");
+    if (!mcp_json_is(properties, MCP_JSON_OBJECT))
+        return mcp__fail(error, MCP_EINVAL, 0, "\"properties\" must be an object");
     mcp_json_iter it = {0};
-    const mcp_json *p;
-    while ((p = mcp_json_next(properties, &it, NULL)) != NULL && is_simple_property(p))
-        continue;
-    return p == NULL;
+    mcp_str key;
+    for (const mcp_json *p; (p = mcp_json_next(properties, &it, &key)) != NULL;)
+        if (!is_simple_property(p))
+            return mcp__fail(error, MCP_EINVAL, 0,
+                             "/properties/%.*s must be a string, number, integer, boolean, or an "
+                             "array with a list of choices",
+                             (int)mcp__utf8_cut(key.ptr, MCP__MIN(key.len, (size_t)60)), key.ptr);
+    return MCP_OK;
 }
 
 /* ---- forms for 2025-06-18: no titles in oneOf, defaults for booleans only, no arrays -------- */

@@ -88,7 +88,7 @@ void mcp__pass_after_asker(const mcp__pass *p, mcp__buf *b, const char *between,
 
 bool mcp__pass_form(const mcp__pass *p, mcp__buf *b, const mcp_json *schema, mcp_str text)
 {
-    if (!p->to->elicitation_modes && mcp__form_is_flat(schema))
+    if (!p->to->elicitation_modes && mcp__form_check(schema, NULL) == MCP_OK)
         return mcp__form_put_old(b, schema, text) == MCP_OK;
     mcp__json_put_text(b, text);
     return true;

@@ -261,16 +261,25 @@ int mcp_server_remove_prompt(mcp_server *server, const char *name)
 /* ---- tools ----------------------------------------------------------------------------------- */
 
 /* Returns MCP_OK, MCP_EINVAL if it is not a schema of an object, or MCP_ENOMEM. */
-static int check_object_schema(const mcp_allocator *allocator, const char *json)
+static int check_object_schema(const mcp_allocator *allocator, const mcp_tool *tool,
+                               mcp_error *error)
 {
     mcp_json_doc *doc = NULL;
-    int rc = mcp_json_parse(mcp_str_from(json), NULL, allocator, &doc, NULL);
+    mcp_error why = {0};
+    int rc = mcp_json_parse(mcp_str_from(tool->input_schema), NULL, allocator, &doc, &why);
+    if (rc == MCP_ENOMEM)
+        return no_memory(error);
     if (rc != MCP_OK)
-        return rc == MCP_ENOMEM ? rc : MCP_EINVAL;
+        return mcp__fail(error, MCP_EINVAL, why.offset, "tool %s: inputSchema: %s", tool->name,
+                         why.text);
     mcp_str type = mcp_json_string(mcp_json_get(mcp_json_root(doc), "type"));
     bool object = mcp_str_eq(type, MCP_STR("object"));
     mcp_json_free(doc);
-    return object ? MCP_OK : MCP_EINVAL;
+    return object ? MCP_OK
+                  : mcp__fail(error, MCP_EINVAL, 0,
+                              "tool %s: the input schema must be a JSON object with "
+                              "\"type\":\"object\"",
+                              tool->name);
 }
 
 static bool is_tool_name(const char *name)
@@ -284,6 +293,9 @@ static bool is_tool_name(const char *name)
 static int make_schema(const mcp_server *server, const mcp_field *fields, size_t n,
                        const char **schema, char **generated, mcp_error *error)
 {
+    if (fields && !n)
+        return mcp__fail(error, MCP_EINVAL, 0,
+                         "a tool has a table of fields, but the number of its elements is 0");
     if (!n)
         return MCP_OK;
     if (*schema)
@@ -318,13 +330,9 @@ static int add_tool(mcp_server *server, mcp_tool d, void *user, mcp_error *error
                          d.name);
     if (!d.input_schema)
         d.input_schema = "{\"type\":\"object\"}";
-    rc = check_object_schema(&server->allocator, d.input_schema);
-    if (rc == MCP_ENOMEM)
-        return no_memory(error);
+    rc = check_object_schema(&server->allocator, &d, error);
     if (rc != MCP_OK)
-        return mcp__fail(error, MCP_EINVAL, 0,
-                         "tool %s: the input schema must be a JSON object with \"type\":\"object\"",
-                         d.name);
+        return rc;
     mcp__entry *e = entry_new(server, MCP__TOOLS, d.name, user);
     if (!e)
         return no_memory(error);
@@ -337,7 +345,7 @@ static int add_tool(mcp_server *server, mcp_tool d, void *user, mcp_error *error
     rc = e->meter ? mcp__tool_compile(e, &d, &why) : MCP_ENOMEM;
     if (rc != MCP_OK && rc != MCP_ENOMEM) {
         mcp__entry_unref(e);
-        return mcp__fail(error, MCP_EINVAL, 0, "tool %s: %s", d.name, why.text);
+        return mcp__fail(error, MCP_EINVAL, why.offset, "tool %s: %s", d.name, why.text);
     }
     if (rc == MCP_OK)
         rc = render_all(e, &d);

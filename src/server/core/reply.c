@@ -23,6 +23,17 @@ static int remember(mcp_request *req, int rc)
     return req->reply.failed ? req->reply.failed : rc;
 }
 
+/* The reply is not UTF-8. Of its main text it is said where. */
+static int remember_not_utf8(mcp_request *req, mcp_str text)
+{
+    size_t at = text.ptr ? mcp__utf8_valid(text.ptr, text.len) : text.len;
+    if (at < text.len)
+        mcp__reply_explain(req, MCP_EINVAL, "the text of the reply is not UTF-8 at byte %zu", at);
+    else
+        mcp__reply_explain(req, MCP_EINVAL, "a text of the reply is not UTF-8");
+    return remember(req, MCP_EINVAL);
+}
+
 mcp__buf *mcp__reply_begin(mcp_request *req)
 {
     mcp__buf *b = &req->reply.out;
@@ -127,6 +138,8 @@ int mcp_reply_content(mcp_request *req, const mcp_content *content)
     case MCP__FORM_ENTRIES:
     case MCP__FORM_VALUES: return remember(req, MCP_ESTATE);
     }
+    if (b->failed == MCP_EINVAL)
+        return remember_not_utf8(req, c.bytes ? (mcp_str){0} : c.text);
     return remember(req, b->failed);
 }
 
@@ -201,8 +214,11 @@ int mcp_reply_structured(mcp_request *req, mcp_str json)
     if (fits)
         memcpy(small, json.ptr, json.len);
     const mcp_allocator *a = &req->server->allocator;
-    int rc = fits ? mcp__json_parse_insitu(small, json.len, NULL, a, &doc, NULL)
-                  : mcp_json_parse(json, NULL, a, &doc, NULL);
+    mcp_error why = {0};
+    int rc = fits ? mcp__json_parse_insitu(small, json.len, NULL, a, &doc, &why)
+                  : mcp_json_parse(json, NULL, a, &doc, &why);
+    if (rc == MCP_EPARSE)
+        mcp__reply_explain(req, rc, "the structured content of the reply: %s", why.text);
     if (rc != MCP_OK)
         return remember(req, rc);
     req->tool.has_structured = true;
@@ -224,6 +240,8 @@ int mcp_reply_fields(mcp_request *req, const mcp_field *fields, size_t n, const 
     mcp_json_writer *w = mcp_json_writer_new(&req->server->allocator, 0);
     mcp_fields_write(fields, n, from, w);
     int rc = mcp_json_writer_finish(w, &json);
+    if (rc == MCP_EINVAL)
+        mcp__reply_explain(req, rc, "a field of the reply is not UTF-8, or has too many elements");
     rc = rc == MCP_OK ? mcp_reply_structured(req, json) : remember(req, rc);
     mcp_json_writer_free(w);
     return rc;
@@ -303,7 +321,10 @@ int mcp__reply_meta(mcp_request *req, const char *key, mcp_str json)
     int rc = begin_member(req, set, mcp_str_from(key));
     if (rc != MCP_OK)
         return rc;
-    rc = mcp__json_put_checked(&set->text, json, MCP_JSON_NONE, NULL);
+    mcp_error why = {0};
+    rc = mcp__json_put_checked(&set->text, json, MCP_JSON_NONE, &why);
+    if (rc == MCP_EPARSE)
+        mcp__reply_explain(req, rc, "\"%s\" in the _meta of the reply: %s", key, why.text);
     return remember(req, rc == MCP_OK ? set->text.failed : rc);
 }
 

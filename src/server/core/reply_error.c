@@ -67,6 +67,36 @@ int mcp_request_need_scopes(mcp_request *req, const char *scopes)
                           (int)text.len, text.ptr);
 }
 
+int mcp__reply_explain(mcp_request *req, int rc, const char *format, ...)
+{
+    va_list args;
+    if (req->error.why_code)
+        return rc;
+    int before = req->reply.failed;
+    va_start(args, format);
+    req->error.why = mcp__request_format(req, format, args);
+    va_end(args);
+    req->reply.failed = before; /* without memory for it, there is no reason */
+    req->error.why_code = req->error.why.ptr ? rc : MCP_OK;
+    return rc;
+}
+
+/* Returns the text for a code that has no meaning of its own, with the reason if one is known. */
+static mcp_str text_of(mcp_request *req, int rc)
+{
+    if (rc != req->error.why_code)
+        return rc == MCP_ELIMIT ? MCP_STR("Internal error: the reply is larger than max_reply")
+                                : mcp_str_from(mcp_error_text(rc));
+    static const char head[] = "Internal error: ";
+    size_t len = sizeof(head) - 1;
+    char *text = mcp_request_alloc(req, len + req->error.why.len + 1);
+    if (!text)
+        return mcp_str_from(mcp_error_text(rc));
+    memcpy(text, head, len);
+    memcpy(text + len, req->error.why.ptr, req->error.why.len);
+    return (mcp_str){text, len + req->error.why.len};
+}
+
 /* ---- errors from codes ---------------------------------------------------------------------- */
 
 /* Returns {"uri":…}, the data that the specification shows for an unknown resource. */
@@ -131,9 +161,7 @@ static void set_error(mcp_request *req, int rc)
         req->error.message = req->error.refusal;
     } else {
         req->error.code = MCP__INTERNAL_ERROR;
-        req->error.message = rc == MCP_ELIMIT
-                                 ? MCP_STR("Internal error: the reply is larger than max_reply")
-                                 : mcp_str_from(mcp_error_text(rc));
+        req->error.message = text_of(req, rc);
     }
 }
 

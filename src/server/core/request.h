@@ -66,7 +66,9 @@ typedef struct mcp__reply_error {
     bool sends_zero; /* the peer gets the code 0 instead of `code`, as another server sent it */
     mcp_str message, data;
     mcp_str refusal; /* why the client did not answer an input request */
-    bool passed;     /* it is the answer of another server */
+    mcp_str why;     /* what is wrong with the code in `why_code`, which the library returned */
+    int why_code;
+    bool passed; /* it is the answer of another server */
 } mcp__reply_error;
 
 /* The result of a tools/call. */
@@ -207,6 +209,9 @@ void mcp__reply_send_error(mcp_request *req, int rc);
 void mcp__reply_send_early(mcp_request *req);
 /* Like mcp_reply_meta(), but also accepts the library's own names. */
 int mcp__reply_meta(mcp_request *req, const char *key, mcp_str json);
+/* Records the reason for a code that is about to be returned; the first one stays. The error says it
+ * if the handler returns the code. Returns `rc`. */
+int mcp__reply_explain(mcp_request *req, int rc, const char *format, ...) MCP_PRINTF(3, 4);
 /* Adds a member to _meta whose value is JSON text that was parsed before. Does nothing if the
  * member exists. */
 void mcp__reply_meta_text(mcp_request *req, mcp_str key, mcp_str json);

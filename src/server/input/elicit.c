@@ -16,10 +16,15 @@ static const char method[] = "elicitation/create";
 static int put_schema(mcp_request *req, mcp__buf *b, const char *text)
 {
     mcp_json_doc *doc = NULL;
-    int rc = mcp_json_parse(mcp_str_from(text), NULL, &req->server->allocator, &doc, NULL);
+    mcp_error why = {0};
+    int rc = mcp_json_parse(mcp_str_from(text), NULL, &req->server->allocator, &doc, &why);
     const mcp_json *schema = mcp_json_root(doc);
-    if (rc == MCP_OK && !mcp__form_is_flat(schema))
-        rc = MCP_EINVAL;
+    if (rc == MCP_OK)
+        rc = mcp__form_check(schema, &why);
+    if (rc == MCP_EINVAL || rc == MCP_EPARSE) {
+        mcp_json_free(doc);
+        return mcp__reply_explain(req, rc, "the schema of a form: %s", why.text);
+    }
     if (rc == MCP_OK && req->revision->elicitation_modes)
         mcp__json_put_value(b, schema);
     else if (rc == MCP_OK)
@@ -231,11 +236,14 @@ static mcp__ask ask_for(const char *key, const mcp_elicit *e)
 static int make_form(mcp_request *req, mcp_elicit *e)
 {
     mcp_str text;
+    if (e->fields && !e->n_fields)
+        return mcp__reply_explain(req, MCP_EINVAL, "a form has fields, but n_fields is 0");
     if (!e->n_fields)
         return MCP_OK;
     mcp_error why = {0};
     if (e->schema)
-        return MCP_EINVAL;
+        return mcp__reply_explain(req, MCP_EINVAL,
+                                  "a form has a schema or a table of fields, not both");
     if (mcp__fields_check(e->fields, e->n_fields, true, &why) != MCP_OK)
         return mcp_reply_fail(req, MCP__INTERNAL_ERROR, "Internal error: a form: %s", why.text);
     mcp_json_writer *w = mcp_json_writer_new(&req->server->allocator, 0);

@@ -96,10 +96,11 @@ static int put_params(mcp_request *req, const mcp__ask *ask, mcp_str *ret)
         rc = ret->ptr ? MCP_OK : MCP_ENOMEM;
     }
     mcp__buf_free(&b);
+    mcp_str why = req->error.why_code == rc ? req->error.why : (mcp_str){0};
     if (rc == MCP_EINVAL || rc == MCP_EPARSE)
         mcp_reply_fail(req, MCP__INTERNAL_ERROR,
-                       "Internal error: the input request with the key \"%s\" is malformed",
-                       ask->key);
+                       "Internal error: the input request with the key \"%s\" is malformed%s%.*s",
+                       ask->key, why.ptr ? ": " : "", (int)why.len, why.ptr ? why.ptr : "");
     return rc;
 }
 

@@ -50,7 +50,10 @@ static int compile_input(mcp__entry *e, const char *text, mcp_error *error)
 static int compile_output(mcp__entry *e, const char *text, mcp_error *error)
 {
     mcp_json_doc *doc = NULL;
-    int rc = mcp_json_parse(mcp_str_from(text), NULL, e->allocator, &doc, error);
+    mcp_error why = {0};
+    int rc = mcp_json_parse(mcp_str_from(text), NULL, e->allocator, &doc, &why);
+    if (rc != MCP_OK)
+        return mcp__fail(error, rc, why.offset, "outputSchema: %s", why.text);
     if (rc == MCP_OK)
         rc = compile(e, "outputSchema", mcp_json_root(doc), &e->output, error);
     mcp_json_free(doc);

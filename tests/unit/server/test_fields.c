@@ -8,11 +8,15 @@ typedef struct pair {
     int64_t number;
 } pair;
 
+typedef struct flag {
+    bool set;
+} flag;
+
 static const mcp_field good[] = {
     MCP_STRING_FIELD(pair, word, .required = true, .max_length = 3),
     MCP_INT_FIELD(pair, number, .minimum = 1, .maximum = 9),
 };
-static const mcp_field bad[] = {MCP_INT_FIELD(pair, number, .minimum = 1)};
+static const mcp_field bad[] = {MCP_INT_FIELD(pair, number, .minimum = 5, .maximum = 3)};
 
 static int echo(mcp_request *req, const mcp_json *arguments, void *user)
 {
@@ -29,6 +33,36 @@ static int ask(mcp_request *req, const mcp_json *arguments, void *user)
     return mcp_request_elicit(
         req, "it", MCP_OPTIONS(mcp_elicit, .message = "Which?", .fields = bad, .n_fields = 1),
         &answer);
+}
+
+static int many(mcp_request *req, const mcp_json *arguments, void *user)
+{
+    static const mcp_field none[] = {MCP_BOOL_FIELD(flag, set, .required = true)};
+    static const char *const forms[] = {
+        "{\"type\":\"object\",}",
+        "{\"type\":\"string\"}",
+        "{\"type\":\"object\"}",
+        "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\"},\"b\":{}}}",
+    };
+    mcp_elicited answer;
+    int64_t n = mcp_json_int(mcp_json_get(arguments, "n"), 0);
+    (void)user;
+    switch (n) {
+    case 0: return mcp_reply_str(req, MCP_STR("twelve bytes\xff"), NULL);
+    case 1:
+        return mcp_reply_content(
+            req, MCP_OPTIONS(mcp_content, .kind = MCP_CONTENT_LINK, .uri = "a:b", .name = "\xff"));
+    case 2: return mcp_reply_structured(req, MCP_STR("{\"a\":1,}"));
+    case 3: return mcp_reply_meta(req, "k", MCP_STR("[1 2]"));
+    case 4: return mcp_reply_fields(req, good, 2, &(pair){.word = MCP_STR("\xff")});
+    case 9:
+        return mcp_request_elicit(
+            req, "it", MCP_OPTIONS(mcp_elicit, .message = "Which?", .fields = none), &answer);
+    default:
+        return mcp_request_elicit(
+            req, "it", MCP_OPTIONS(mcp_elicit, .message = "Which?", .schema = forms[n - 5]),
+            &answer);
+    }
 }
 
 static int add_echo(rig *r)
@@ -82,6 +116,124 @@ static void test_refused(void **state)
     rig_close(&r);
 }
 
+/* A mistake in a handler is said with its place, not only with the name of its code. */
+static void test_explained(void **state)
+{
+    static const char *const texts[] = {
+        "Internal error: the text of the reply is not UTF-8 at byte 12",
+        "Internal error: a text of the reply is not UTF-8",
+        "Internal error: the structured content of the reply: invalid JSON at byte 6: ",
+        "Internal error: \\\"k\\\" in the _meta of the reply: invalid JSON at byte 3: ",
+        "Internal error: a field of the reply is not UTF-8, or has too many elements",
+        "is malformed: the schema of a form: invalid JSON at byte 16: ",
+        "is malformed: the schema of a form: \\\"type\\\" must be \\\"object\\\"",
+        "is malformed: the schema of a form: \\\"properties\\\" must be an object",
+        "is malformed: the schema of a form: /properties/b must be a string, number, integer, ",
+        "Internal error: a form has fields, but n_fields is 0",
+    };
+    mcp_channel *channel;
+    mcp_server_options o = {0};
+    (void)state;
+    memset(&r, 0, sizeof(r));
+    assert_int_equal(rig_open(&r, &o, rig_ok), MCP_OK);
+    assert_int_equal(mcp_server_add_tool(
+                         r.server, MCP_OPTIONS(mcp_tool, .name = "many", .call = many), NULL, NULL),
+                     MCP_OK);
+    assert_int_equal(rig_connect(&r, NULL, NULL, &channel), MCP_OK);
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+        char message[400];
+        snprintf(message, sizeof(message),
+                 "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{"
+                 "\"name\":\"many\",\"arguments\":{\"n\":%zu},\"_meta\":{"
+                 "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
+                 "\"io.modelcontextprotocol/clientCapabilities\":{\"elicitation\":{}}}}}",
+                 i);
+        rig_say(&r, channel, message);
+        assert_has(rig_sent(&r), texts[i]);
+    }
+    mcp_channel_free(channel);
+    rig_close(&r);
+}
+
+/* A schema that is not JSON is not called one of a wrong type. */
+static void test_schemas(void **state)
+{
+    static const struct {
+        mcp_tool tool;
+        const char *text;
+        size_t offset;
+    } cases[] = {
+        {{.input_schema = "{\"type\":\"object\",\"properties\":{\"a\":{},}}"},
+         "tool a: inputSchema: invalid JSON at byte 37: ",
+         37},
+        {{.input_schema = "{\"type\":\"string\"}"},
+         "tool a: the input schema must be a JSON object with \"type\":\"object\"",
+         0},
+        {{.output_schema = "{\"type\":\"object\",}"},
+         "tool a: outputSchema: invalid JSON at byte 16: ",
+         16},
+        {{.fields = good}, "has a table of fields, but the number of its elements is 0", 0},
+        {{.result_fields = good}, "has a table of fields, but the number of its elements is 0", 0},
+    };
+    mcp_server_options o = {0};
+    (void)state;
+    memset(&r, 0, sizeof(r));
+    assert_int_equal(rig_open(&r, &o, rig_ok), MCP_OK);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        mcp_error error = {0};
+        mcp_tool tool = cases[i].tool;
+        tool.size = sizeof(tool);
+        tool.name = "a";
+        tool.call = echo;
+        assert_int_equal(mcp_server_add_tool(r.server, &tool, NULL, &error), MCP_EINVAL);
+        assert_has(error.text, cases[i].text);
+        assert_int_equal(error.offset, cases[i].offset);
+    }
+    rig_close(&r);
+}
+
+/* One end of a range, alone. */
+static void test_one_end(void **state)
+{
+    static const mcp_field fields[] = {
+        MCP_INT_FIELD(pair, number, .minimum = 1),
+        MCP_STRING_FIELD(pair, word, .required = true),
+    };
+    static const mcp_field below[] = {MCP_INT_FIELD(pair, number, .maximum = -1)};
+    static const mcp_field both[] = {MCP_INT_FIELD(pair, number, .minimum = -5)};
+    const struct {
+        const mcp_field *fields;
+        size_t n;
+        const char *text;
+    } cases[] = {
+        {fields, 2,
+         "\"number\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":9223372036854775807}"},
+        {below, 1,
+         "\"number\":{\"type\":\"integer\",\"minimum\":-9223372036854775808,\"maximum\":-1}"},
+        {both, 1, "\"number\":{\"type\":\"integer\",\"minimum\":-5,\"maximum\":0}"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        mcp_server_options o = {0};
+        mcp_channel *channel;
+        memset(&r, 0, sizeof(r));
+        assert_int_equal(rig_open(&r, &o, rig_ok), MCP_OK);
+        assert_int_equal(
+            mcp_server_add_tool(r.server,
+                                MCP_OPTIONS(mcp_tool, .name = "a", .call = echo,
+                                            .fields = cases[i].fields, .n_fields = cases[i].n),
+                                NULL, NULL),
+            MCP_OK);
+        assert_int_equal(rig_connect(&r, NULL, NULL, &channel), MCP_OK);
+        rig_say(&r, channel,
+                "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{" RIG_META
+                "}}");
+        assert_has(rig_sent(&r), cases[i].text);
+        mcp_channel_free(channel);
+        rig_close(&r);
+    }
+}
+
 static void test_no_memory(void **state)
 {
     (void)state;
@@ -113,7 +265,8 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_refused),   cmocka_unit_test(test_explained),
+        cmocka_unit_test(test_schemas),   cmocka_unit_test(test_one_end),
         cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
