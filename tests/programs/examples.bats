@@ -405,3 +405,19 @@ book() {
     run -1 "$examples/login"
     [ "$output" = "login: usage: login URL" ]
 }
+
+@test "follow: progress, cancelling, a form, changes" {
+    follow() { run "$examples/follow" "$@"; echo "$output"; }
+    follow "$examples/long" -- wait '{"seconds":0.1}'
+    [ "$status" -eq 0 ]
+    [[ $output == "progress: "*" of 10"*"result: Waited for 0.1 s" ]]
+    follow "$examples/long" -- wait '{"seconds":600}' 1
+    [ "$status" -eq 1 ]
+    [[ $output == *"failed: it takes too long" ]]
+    follow "$examples/ask" -- book_table '{"day":"Friday"}'
+    [ "$status" -eq 0 ]
+    [[ $output == "asked: Which table shall I book?"*"result: Table 1 is booked for Friday: 2 guests"* ]]
+    follow "$examples/resources" -- write_note '{"name":"new","text":"x"}' 60000
+    [ "$status" -eq 0 ]
+    [[ $output == *"result: Written to notes:///new"* && $output == *"a list changed"* ]]
+}

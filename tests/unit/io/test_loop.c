@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -99,6 +100,41 @@ static void test_poll(void **state)
     int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
     assert_null(host->poll_start(file, read_one, &seen, host->user));
     close(file);
+}
+
+static void do_nothing(void *arg)
+{
+    (void)arg;
+}
+
+static void add_one(void *arg)
+{
+    ++*(int *)arg;
+}
+
+/* docs/embedding.md: a program that waits by itself, for the loop's descriptor. Timers, descriptors
+ * and worker threads all wake it. */
+static void test_foreign_poll(void **state)
+{
+    int fired = 0, seen = 0, worked = 0;
+    uv_loop_t *uv = mcp_loop_uv(loop);
+
+    (void)state;
+    assert_int_equal(pipe2(pipe_ends, O_CLOEXEC), 0);
+    mcp_host_poll *p = host->poll_start(pipe_ends[0], read_one, &seen, host->user);
+    mcp_host_timer *t = host->timer_start(20, add_one, &fired, host->user);
+    assert_int_equal(host->work(do_nothing, add_one, &worked, host->user), MCP_OK);
+    assert_int_equal(write(pipe_ends[1], "a", 1), 1);
+    while (!fired || !seen || !worked) {
+        struct pollfd fds[] = {{.fd = uv_backend_fd(uv), .events = POLLIN}};
+        assert_true(poll(fds, 1, uv_backend_timeout(uv)) >= 0);
+        assert_int_equal(mcp_loop_step(loop, 0), MCP_OK);
+    }
+    assert_int_equal(fired + seen + worked, 3);
+    host->timer_stop(t, host->user);
+    host->poll_stop(p, host->user);
+    close(pipe_ends[0]);
+    close(pipe_ends[1]);
 }
 
 typedef struct job {
@@ -434,6 +470,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_nothing_to_wait_for, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_timer, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_foreign_poll, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_poll, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_work, set_up, tear_down),
         cmocka_unit_test(test_free_waits_for_work),
