@@ -1,7 +1,7 @@
 // app.js: the page once it is connected (start.js), with its panels; or why it is not.
 
 import { h, fill, line, button, drawn, say, wait } from "./dom.js";
-import { LoginError, MODERN, LEGACY, infoOf } from "./mcp.js";
+import { LoginError, MODERN, LEGACY, infoOf, spokenBy } from "./mcp.js";
 import { Listing } from "./listing.js";
 import { Changes } from "./changes.js";
 import * as resources from "./resources.js";
@@ -83,7 +83,9 @@ class App {
     }
 
     get serverVersion() {
-        return line((this.#one ? infoOf(this.#one.hello?.result) : this.client.info).version ?? "", 40);
+        const one = this.#one, version = line((one ? infoOf(one.hello?.result) : this.client.info).version ?? "", 40);
+        // What the server of `mcpctl web` speaks may be another revision than what mcpctl speaks with this page.
+        return one?.hello ? [version, `MCP ${line(spokenBy(one.hello), 40)}`].filter(Boolean).join(" · ") : version;
     }
 
     // Says which server it is, when the program has said it.
@@ -176,7 +178,7 @@ class App {
         await Promise.race([this.#first?.catch(() => {}), wait(SOON)]);
         fill(place,
             h("header.top", {}, h("h1", {}, this.serverName), h("span.muted.version", {}, this.serverVersion), h("span.grow"),
-                h("label.muted", {}, "MCP ", era)),
+                h("label.muted", {}, this.config.mode === "mcpctl" ? "This page and mcpctl: MCP " : "MCP ", era)),
             this.nav, this.main, h("footer", {}, h("p", { id: "status", role: "status" })));
         place.dataset.revision = this.client.revision;
     }

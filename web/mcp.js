@@ -32,6 +32,9 @@ export class LoginError extends Error {
     }
 }
 
+// The revision that a server answered with: {method, result} of its first answer.
+export const spokenBy = ({ method, result }) => method === "server/discover" ? MODERN : String(result?.protocolVersion ?? "").slice(0, 40);
+
 // What a server says about itself in its first answer, of either era.
 export const infoOf = hello => hello?.serverInfo ?? hello?._meta?.[`${KEY}serverInfo`] ?? {};
 

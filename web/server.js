@@ -1,7 +1,7 @@
 // server.js: the panel of the server: what it is, what it can do, in each revision.
 
 import { h, fill, line, prose, button, say } from "./dom.js";
-import { MODERN, LEGACY } from "./mcp.js";
+import { MODERN, LEGACY, spokenBy } from "./mcp.js";
 import { jsonView } from "./json.js";
 
 const fact = (name, value) => value === undefined || value === "" ? [] : [h("dt", {}, name), h("dd", {}, value)];
@@ -27,7 +27,7 @@ async function declared(app, revision) {
 
 // What the servers of `mcpctl web` declared themselves.
 const themselves = servers => (servers ?? []).filter(s => s.hello).map(({ name, hello: { method, result } }) =>
-    ({ title: `${line(name, 60)} itself, ${method === "server/discover" ? MODERN : line(result?.protocolVersion, 40)}`, capabilities: result?.capabilities }));
+    ({ title: `${line(name, 60)} itself, ${line(spokenBy({ method, result }), 40)}`, capabilities: result?.capabilities }));
 
 const isObject = value => value !== null && typeof value === "object" && !Array.isArray(value);
 const member = (value, key) => isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;

@@ -78,7 +78,7 @@ export function tableView({ columns, rows }) {
     }
     function draw() {
         fill(body, order.slice(0, shown).map(row => h("tr", {}, columns.map((_, i) =>
-            h("td", { class: numeric(row[i]) ? "number" : undefined }, line(textOf(row[i]), 500))))));
+            row[i] === null ? h("td.null", {}, "NULL") : h("td", { class: numeric(row[i]) ? "number" : undefined }, line(textOf(row[i]), 500))))));
         more.hidden = shown >= rows.length;
         more.textContent = `${(rows.length - shown).toLocaleString("en")} more rows`;
     }

@@ -45,12 +45,12 @@ const pretty = text => {
 };
 
 export function panel(app) {
-    let journal = app.journal, shown = [], marked, query = "", kind = "all";
     const programs = app.config.mode === "mcpctl" ? new Journal() : undefined; // messages between the program and the servers
+    let journal = programs ?? app.journal, shown = [], marked, query = "", kind = "all";
     const side = programs && h("select", { "aria-label": "Which messages", onchange: () => {
         journal = side.value === "page" ? app.journal : programs;
         update(false);
-    } }, h("option", { value: "page" }, "this page and mcpctl"), h("option", { value: "programs" }, "mcpctl and the servers"));
+    } }, h("option", { value: "programs" }, "mcpctl and the servers"), h("option", { value: "page" }, "this page and mcpctl"));
     const filter = h("input", { type: "search", "aria-label": "Filter messages", placeholder: "Filter ( / )", oninput: () => {
         query = filter.value.trim().toLowerCase();
         update(false);

@@ -86,6 +86,7 @@ async function call(app, tool, args, place, task, complain) {
         return;
     }
     fill(place2, await showResult(app, result, tool.outputSchema));
+    place2.scrollIntoView({ block: "nearest" }); // a long form would hide it
     complain(faultsOf(result));
 }
 

@@ -190,7 +190,10 @@ describe('the page of mcpctl web', { timeout: 60_000, skip: missing }, () => {
             assert.equal(await page.locator('.markdown a').getAttribute('rel'), 'noopener noreferrer');
             await checkAccess(page, 'Markdown');
             await page.panel('timeline');
-            await page.selectOption('select[aria-label="Which messages"]', 'programs');
+            assert.equal(await page.inputValue('select[aria-label="Which messages"]'), 'programs');
+            assert.ok((await page.locator('main input[type=search]').boundingBox()).width > 100);
+            assert.match(await page.locator('.top .version').innerText(), / · MCP 2026-07-28$/);
+            await page.locator('label', { hasText: 'This page and mcpctl' }).waitFor();
             await page.locator('.row:visible', { hasText: 'resources/read' }).first().waitFor();
             await page.panel('server');
             await page.locator('.card', { hasText: 'Its answer to' }).waitFor();

@@ -44,6 +44,10 @@ describe('the page of mcpd', { timeout: 120_000, skip: missing }, () => {
         writeFileSync(join(folder, 'tokens'), `ada:${TOKEN}\n`, { mode: 0o600 });
         writeFileSync(tree.path('table.csv'), 'name,born\n"Lovelace, Ada",1815\nHopper,1906\n');
         writeFileSync(tree.path('document.pdf'), Buffer.from('%PDF-1.4\n%\xe2\xe3\xcf\xd3\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj 2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj 3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 72 72]>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF\n', 'latin1'));
+        writeFileSync(tree.path('rows.json'), JSON.stringify({
+            columns: ['id', 'nothing', 'empty', ...Array.from({ length: 20 }, (_, i) => `c${i}`)],
+            rows: [[1, null, '', ...Array.from({ length: 20 }, () => 'Constantinople')]],
+        }));
         writeFileSync(tree.path('value.json'), '{"list":[1,2,{"deep":"value"}],"text":"<b>&amp;"}');
         server = await serve(MCPD, ['--page', '--token-file', join(folder, 'tokens'), tree.root]);
         page = await open(browser, server.url.replace('/mcp', '/'));
@@ -123,6 +127,20 @@ describe('the page of mcpd', { timeout: 120_000, skip: missing }, () => {
         assert.equal(await page.locator('tbody tr').first().innerText(), 'Hopper\t1906');
     });
 
+    it('shows rows with NULL as such, and breaks no word', async () => {
+        await page.setViewportSize({ width: 1280, height: 800 });
+        await read('rows.json', 'td', 'Constantinople');
+        assert.deepEqual(await page.locator('tbody tr').first().locator('td.null').allInnerTexts(), ['NULL']);
+        assert.equal(await page.locator('tbody tr').first().locator('td').nth(2).innerText(), '');
+        // as many boxes as words: a broken word has one on each line
+        const broken = await page.locator('tbody td:not(.null)').evaluateAll(cells => cells.filter(cell => {
+            const range = document.createRange();
+            range.selectNodeContents(cell);
+            return cell.textContent && range.getClientRects().length > cell.textContent.split(' ').length;
+        }).map(cell => cell.textContent));
+        assert.deepEqual(broken, []);
+    });
+
     it('shows JSON as a tree, and text as text', async () => {
         await read('value.json', '.json', '<b>&amp;');
         await read('README.md', '.text', '# Title');
@@ -176,6 +194,7 @@ describe('the page of mcpd', { timeout: 120_000, skip: missing }, () => {
 
     it('shows the messages, filters, compares and exports them', async () => {
         await page.panel('timeline');
+        assert.ok((await page.locator('main input[type=search]').boundingBox()).width > 100);
         await page.fill('main input[type=search]', 'resources/read');
         await page.selectOption('select[aria-label=Kind]', 'request');
         await press(rows(page).first());
