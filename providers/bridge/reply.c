@@ -131,6 +131,17 @@ static int put_values(bridge_walk *w)
     return put(&w->results.text, text);
 }
 
+int bridge_take_left_out(bridge_walk *w, const mcp_json *page)
+{
+    mcp_json_iter it = {0};
+    const mcp_json *list = mcp_json_get(mcp_json_get(page, "_meta"), "libmcp/left-out");
+    int rc = MCP_OK;
+    for (const mcp_json *v; rc == MCP_OK && (v = mcp_json_next(list, &it, NULL)) != NULL;)
+        rc = name(&w->left_out,
+                  "These sources do not answer now, and are left out: ", mcp_json_string(v));
+    return rc;
+}
+
 /* ---- end of the text ------------------------------------------------------------------------- */
 
 static int put_summary(bridge_walk *w)
@@ -236,6 +247,8 @@ static int reply(bridge_walk *w)
 {
     mcp_str json;
     int rc = w->tool == BRIDGE_SEARCH ? put_summary(w) : put_nothing(w);
+    if (rc == MCP_OK)
+        rc = put_named(w, &w->left_out);
     if (rc == MCP_OK)
         rc = put_more(w);
     if (rc == MCP_OK)

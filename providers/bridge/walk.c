@@ -282,6 +282,8 @@ static int go_on(bridge_walk *w)
 static int take_page(bridge_walk *w)
 {
     int rc = check_list(w, &w->page);
+    if (rc == MCP_OK)
+        rc = bridge_take_left_out(w, w->page.result);
     if (rc != MCP_OK)
         return rc;
     w->entries = (mcp_json_iter){0};
@@ -420,8 +422,8 @@ static int finish(bridge_walk *w)
     int rc = bridge_walk_reply(w);
     common_ask_clear(&w->page);
     common_ask_clear(&w->one);
-    common_buffer *buffers[] = {&w->turn.next, &w->cursor,  &w->templates, &w->searches,
-                                &w->token,     &w->scratch, &w->part,      &w->after};
+    common_buffer *buffers[] = {&w->turn.next, &w->cursor, &w->templates, &w->searches, &w->token,
+                                &w->scratch,   &w->part,   &w->after,     &w->left_out};
     for (size_t i = 0; i < sizeof(buffers) / sizeof(*buffers); i++)
         common_buffer_free(buffers[i]);
     search_results_free(&w->results);
@@ -463,7 +465,7 @@ int bridge_walk_run(bridge_walk *w)
 {
     const mcp_allocator *alloc = &w->all->alloc;
     common_buffer *buffers[] = {&w->turn.next, &w->cursor, &w->templates, &w->searches,
-                                &w->scratch,   &w->part,   &w->after};
+                                &w->scratch,   &w->part,   &w->after,     &w->left_out};
     for (size_t i = 0; i < sizeof(buffers) / sizeof(*buffers); i++)
         common_buffer_init(buffers[i], alloc);
     w->began = w->slice = search_now();

@@ -61,6 +61,7 @@ typedef struct bridge_walk {
     bool more_templates;
     common_buffer templates; /* templates that were not searched, for search_resources */
     common_buffer searches;  /* templates that offer a search themselves */
+    common_buffer left_out;  /* sources that could not be listed */
 
     common_buffer cursor; /* empty if nothing is left */
 } bridge_walk;
@@ -73,5 +74,7 @@ void bridge_walk_later(void *way);
 /* reply.c */
 int bridge_walk_reply(bridge_walk *w);
 int bridge_put_template(bridge_walk *w, const mcp_json *tmpl);
+/* Keeps the names of the sources that a page of a list is without. */
+int bridge_take_left_out(bridge_walk *w, const mcp_json *page);
 
 #endif

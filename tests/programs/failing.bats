@@ -122,3 +122,12 @@ fails_alone() { # KIND WAY
     run --separate-stderr "$MCPCTL" ls -- "$MCPD" good
     [ "$stderr" = "" ]
 }
+
+@test "the resource tools say which sources they did without" {
+    new_server None
+    for call in list_resources 'find_resources name=a' 'search_resources query=hi'; do
+        run --separate-stderr "$MCPCTL" call --yes $call -- "$MCPD" --resource-tools 'mcp:python3 server.py?name=x&first_list_ms=200' good
+        has "$output" 'These sources do not answer now, and are left out: mcp+x:.'
+        has "$output" a.txt
+    done
+}
