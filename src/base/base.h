@@ -279,6 +279,8 @@ MCP__SHARED size_t mcp__base64url_encode(char *to, const void *bytes, size_t len
 MCP__SHARED size_t mcp__base64url_decode(void *to, mcp_str text);
 /* Decodes strict standard Base64 with padding. Returns SIZE_MAX if the text is malformed. */
 size_t mcp__base64_decode(void *to, mcp_str text);
+/* Returns whether mcp__base64_decode() accepts the text. */
+bool mcp__base64_is_valid(mcp_str text);
 
 static inline bool mcp__str_starts(mcp_str s, mcp_str prefix)
 {

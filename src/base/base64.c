@@ -130,6 +130,23 @@ static size_t decode(unsigned char *to, mcp_str text, const unsigned char values
     }
 }
 
+bool mcp__base64_is_valid(mcp_str text)
+{
+    const unsigned char *p = (const unsigned char *)text.ptr;
+    if (text.len % 4 != 0)
+        return false;
+    for (int pad = 0; pad < 2 && text.len && text.ptr[text.len - 1] == '='; pad++)
+        text.len--;
+    for (size_t i = 0; i < text.len; i++) {
+        if (!standard_values[p[i]])
+            return false;
+    }
+    /* The last character of a part of a group has bits that are no data, which must be zero. */
+    unsigned last = text.len ? standard_values[p[text.len - 1]] - 1u : 0;
+    return text.len % 4 == 0 || (text.len % 4 == 2 && !(last & 0xf)) ||
+           (text.len % 4 == 3 && !(last & 0x3));
+}
+
 size_t mcp__base64url_decode(void *to, mcp_str text)
 {
     return decode(to, text, url_values);
