@@ -190,6 +190,8 @@ static const metric metrics[] = {
      "How often the other server had to wait because it sent too much.", OF(slowed)},
     {"mcp_upstream_unreadable_total", "counter",
      "Messages of the other server that are not JSON and answer no request.", OF(unreadable)},
+    {"mcp_upstream_malformed_total", "counter",
+     "Pages of lists with malformed entries, which are left out.", OF(malformed)},
     {"mcp_upstream_lists_kept_total", "counter",
      "Lists that did not wait for the other server: with its last entries, or without it.",
      OF(lists[0]), .key = "with", .word = mcp_upstream_list_name},

@@ -13,7 +13,7 @@ enum {
     MOST_WAIT_MS = 5000,
     LEAST_WAIT_MS = 20,
     PINGS = 5, /* pings within idle_ms, which show that a legacy endpoint lost the session */
-    MOST_REFUSED = 16, /* the most warnings about refused tools in one session */
+    MOST_REFUSED = 16, /* the most warnings of one kind about what a session receives */
     /* in a minute, in a session of many callers; otherwise the client's default */
     SHARED_QUESTIONS = 1200,
 };
@@ -219,6 +219,16 @@ static void on_refused(mcp_client *client, mcp_str name, const char *why, void *
     upstream_say(s->up, "warning", text);
 }
 
+/* Entries of a list that are malformed, and the like. */
+static void on_misbehaved(mcp_client *client, const char *what, void *user)
+{
+    upstream_session *s = user;
+    (void)client;
+    s->up->totals.malformed++;
+    if (s->n_misbehaved++ < MOST_REFUSED)
+        upstream_say(s->up, "warning", what);
+}
+
 static void on_trace(mcp_client *client, bool sent, mcp_exchange exchange, mcp_str message,
                      void *user)
 {
@@ -258,7 +268,7 @@ static int open_session(upstream_session *s, mcp_error *error)
             .questions_per_minute = up->options.shared ? SHARED_QUESTIONS : 0, .no_cache = true,
             .tasks = true, .revision = up->options.revision, .max_message = up->options.max_answer,
             .max_values = up->options.max_values, .max_entries = up->options.max_entries,
-            .tool_refused = on_refused, .unreadable = on_unreadable,
+            .tool_refused = on_refused, .unreadable = on_unreadable, .misbehaved = on_misbehaved,
             .ping_ms = up->options.url ? up->options.idle_ms / PINGS : 0,
             .elicit_form = s->declared & UPSTREAM_ASKS_FORM ? ask : NULL,
             .elicit_url = s->declared & UPSTREAM_ASKS_URL ? ask : NULL,

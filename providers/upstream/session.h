@@ -131,6 +131,7 @@ struct upstream_session {
     mcp_service_use watching; /* keeps the process running while URIs are watched */
     bool watches;             /* `watching` is in use */
     mcp_service_use ahead;    /* starts the process before the first request */
+    unsigned n_misbehaved;    /* number of messages that violated the protocol */
     unsigned n_refused;       /* number of tools that were left out because of their x-mcp-header */
     struct {
         int64_t since, told; /* when the current second began; when the callers were last told */

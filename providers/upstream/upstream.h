@@ -290,6 +290,7 @@ typedef struct mcp_upstream_state {
     uint64_t limited[MCP_UPSTREAM_LIMITS]; /* what was refused, by limit */
     uint64_t slowed; /* how often a session has to wait (messages_per_second), at most every 10 s */
     uint64_t unreadable; /* messages that are not JSON and end no call */
+    uint64_t malformed; /* pages of lists with malformed entries, and requests that are forbidden */
     /* The rest is 0 unless the server is a program. */
     size_t processes; /* number of processes that are running */
     /* the private memory of these processes in bytes, the number of processes that were started, and

@@ -3,6 +3,8 @@
  */
 #include "client/client.h"
 
+#include "protocol/shape.h"
+
 /* ---- outcome -------------------------------------------------------------------------------- */
 
 static int judge_result(const mcp__revision *r, const mcp_json *result, mcp_error *error)
@@ -12,7 +14,7 @@ static int judge_result(const mcp__revision *r, const mcp_json *result, mcp_erro
                          "the server answered with %s instead of an object",
                          mcp_json_type_name(mcp_json_typeof(result)));
     const mcp_json *type = mcp_json_get(result, "resultType");
-    if (!type || !r->result_type)
+    if (!type || mcp_json_is(type, MCP_JSON_NULL) || !r->result_type)
         return MCP_OK;
     mcp_str text = mcp_json_string(type);
     if (mcp_str_eq(text, MCP_STR("complete")))
@@ -166,21 +168,10 @@ static uint64_t time_allowed(const mcp__call *call)
     return call->progressed ? (uint64_t)ms : call->options.timeout_ms;
 }
 
-void mcp__call_answered(mcp_channel *channel, int rc, const mcp_json *result, void *user)
+/* Handles a result that has the shape of its method. `rc` is that of mcp__client_judge(). */
+static void on_result(mcp__call *call, int rc, const mcp_json *result)
 {
-    mcp__call *call = user;
-    mcp_client *client = call->client;
     mcp_error error = {0};
-    (void)channel;
-    mcp__call_move(call, MCP__CALL_PARKED); /* until the next step of the call is known */
-    call->due = INT64_MAX;
-    if (rc == MCP_OK || rc == MCP_EREMOTE)
-        call->repeats = 0;
-    if (rc == MCP_OK && mcp__call_task_begins(call, result)) {
-        mcp__call_task_begin(call, result);
-        return;
-    }
-    rc = mcp__client_judge(client, client->revision, time_allowed(call), rc, result, &error);
     if (rc == MCP_INPUT_REQUIRED && call->options.as_is && !call->task) {
         mcp__call_finish(call, rc, result, NULL);
         return;
@@ -190,14 +181,51 @@ void mcp__call_answered(mcp_channel *channel, int rc, const mcp_json *result, vo
         if (rc == MCP_OK)
             return;
     }
-    if (rc == MCP_OK)
-        rc = mcp__page_check(call, result, &error);
-    if (rc == MCP_OK && call->task) {
+    if (rc != MCP_OK) {
+        on_failed(call, rc, result, &error);
+    } else if (call->task) {
         mcp__call_task_answered(call, result);
-    } else if (rc == MCP_OK) {
+    } else {
         mcp__cache_put(call, result);
         mcp__call_succeeded(call, result);
-    } else {
-        on_failed(call, rc, result, &error);
     }
+}
+
+/* Begins to poll a task, or fails the call if the description of the task is malformed. */
+static void on_task(mcp__call *call, const mcp_json *result)
+{
+    mcp_error error = {0};
+    int rc =
+        mcp__answer_check(call->client->revision, MCP__SHAPE_TASK, call->method, result, &error);
+    if (rc == MCP_OK)
+        mcp__call_task_begin(call, result);
+    else
+        mcp__call_finish(call, rc, NULL, &error);
+}
+
+void mcp__call_answered(mcp_channel *channel, int rc, const mcp_json *result, void *user)
+{
+    mcp__call *call = user;
+    mcp_client *client = call->client;
+    mcp_error error = {0};
+    mcp__call_move(call, MCP__CALL_PARKED); /* until the next step of the call is known */
+    call->due = INT64_MAX;
+    if (rc == MCP_OK || rc == MCP_EREMOTE)
+        call->repeats = 0;
+    if (rc == MCP_OK && mcp__call_task_begins(call, result)) {
+        on_task(call, result);
+        return;
+    }
+    mcp_json_doc *rest = NULL;
+    rc = mcp__client_judge(client, client->revision, time_allowed(call), rc, result, &error);
+    int checked = rc >= MCP_OK ? mcp__page_check(call, result, &error) : rc;
+    if (checked == MCP_OK)
+        checked = mcp__call_check(call, rc == MCP_INPUT_REQUIRED, result, &rest, &error);
+    if (rest)
+        mcp__channel_forget_text(channel); /* it has the malformed entries */
+    if (checked == MCP_OK)
+        on_result(call, rc, rest ? mcp_json_root(rest) : result);
+    else
+        on_failed(call, checked, result, &error);
+    mcp_json_free(rest);
 }

@@ -116,6 +116,20 @@ void mcp__call_succeeded(mcp__call *call, const mcp_json *result);
 /* Returns the code of a JSON-RPC error. */
 int64_t mcp__error_code(const mcp_json *error);
 
+/* ---- shapes.c -------------------------------------------------------------------------------- */
+
+/* Checks a result against the shape of a method in revision r. Returns MCP_OK, or MCP_EPROTOCOL with
+ * an error that names the method. `shape` is the row of the table (protocol/shape.h). */
+int mcp__answer_check(const mcp__revision *r, mcp_str shape, mcp_str method, const mcp_json *result,
+                      mcp_error *error);
+/* Checks the answer to a call; `asks` says whether it has input requests. If entries of a list are
+ * malformed, *rest is the page without them, which the caller must free; else it is unchanged. */
+int mcp__call_check(const mcp__call *call, bool asks, const mcp_json *result, mcp_json_doc **rest,
+                    mcp_error *error);
+/* Copies a page without the entries for which `left_out` is set. */
+int mcp__page_without(const mcp_client *client, const mcp_json *page, mcp_str array,
+                      const bool *left_out, mcp_json_doc **ret);
+
 /* ---- reissue.c ------------------------------------------------------------------------------- */
 
 /* Repeats the call if its event stream broke off and it has no side effects. Returns false if the
@@ -131,6 +145,8 @@ uint64_t mcp__call_time(const mcp__call *call);
 void mcp__pages_take(mcp__call *call, const mcp_json *result);
 /* Checks that a result which is a page of a list has no more entries than allowed. */
 int mcp__page_check(const mcp__call *call, const mcp_json *result, mcp_error *error);
+/* Returns the member of a list's result that has its entries; empty if the method is no list. */
+mcp_str mcp__array_of(mcp_str method);
 /* Reads the list again from its first page after the server rejected a cursor that it had returned.
  * Returns false if the list is not read again: after other errors, after one restart, or if the
  * pages go to a callback. */

@@ -5,6 +5,7 @@
  *     capabilities.c   its options, as the JSON text that goes into every request
  *     start.c          detection of the era, the handshake; versions.c chooses the revision
  *     call.c           the life cycle of a call; params.c creates it, answer.c handles its answer
+ *     shapes.c         whether an answer has the shape of its revision
  *     typed.c          one function for each method; pages.c lists; wait.c blocking calls
  *     send.c           sends one request; exchanges.c the interface to transports with exchanges
  *     notifications.c  notifications of the server

@@ -28,6 +28,15 @@ static const struct {
     {"tools/list", "tools"},
 };
 
+mcp_str mcp__array_of(mcp_str method)
+{
+    for (size_t i = 0; i < MCP__COUNT(arrays); i++) {
+        if (mcp_str_eq(method, mcp_str_from(arrays[i].method)))
+            return mcp_str_from(arrays[i].array);
+    }
+    return (mcp_str){NULL, 0};
+}
+
 void mcp__pages_free(mcp__pages *pages)
 {
     if (!pages)
@@ -56,10 +65,7 @@ static mcp__pages *pages_new(const mcp_client *client, mcp_str method, mcp_page_
     mcp__map_init(&p->seen, client->allocator, 0, 0);
     mcp__arena_init(&p->arena, client->allocator, NULL, 0);
     mcp__buf_init(&p->entries, client->allocator, client->options.max_list);
-    for (size_t i = 0; i < MCP__COUNT(arrays); i++) {
-        if (mcp_str_eq(method, mcp_str_from(arrays[i].method)))
-            set_array(p, mcp_str_from(arrays[i].array));
-    }
+    set_array(p, mcp__array_of(method));
     return p;
 }
 
@@ -79,13 +85,11 @@ static void find_array(mcp__pages *p, const mcp_json *result)
 int mcp__page_check(const mcp__call *call, const mcp_json *result, mcp_error *error)
 {
     size_t most = call->client->options.max_entries;
-    for (size_t i = 0; most && i < MCP__COUNT(arrays); i++) {
-        if (mcp_str_eq(call->method, mcp_str_from(arrays[i].method)) &&
-            mcp_json_count(mcp_json_get(result, arrays[i].array)) > most)
-            return mcp__fail(error, MCP_ELIMIT, 0,
-                             "a page of %s has more than %zu entries (max_entries)",
-                             arrays[i].method, most);
-    }
+    mcp_str array = mcp__array_of(call->method);
+    if (most && array.len && mcp_json_count(mcp_json_get_str(result, array)) > most)
+        return mcp__fail(error, MCP_ELIMIT, 0,
+                         "a page of %s has more than %zu entries (max_entries)", call->method.ptr,
+                         most);
     return MCP_OK;
 }
 

@@ -6,6 +6,7 @@
 #include "client/client.h"
 
 #include "protocol/contents.h"
+#include "protocol/shape.h"
 
 enum { MAX_FAILURE = 1024 };
 
@@ -74,29 +75,22 @@ static int find_kind(const mcp_client *client, mcp_str method, const mcp_json *p
                            "this client did not declare this mode of elicitation");
 }
 
-/* Checks the members that each kind requires. */
-static int check_params(const mcp_client *client, mcp_question_kind kind, const mcp_json *params,
+static bool has_member(const mcp_json *params, const char *name)
+{
+    const mcp_json *v = mcp_json_get(params, name);
+    return v && !mcp_json_is(v, MCP_JSON_NULL);
+}
+
+/* Checks the params against the shape of the revision. */
+static int check_params(const mcp_client *client, const mcp__asking *asking, mcp_question_kind kind,
                         mcp_error *error)
 {
-    static const struct {
-        mcp_question_kind kind;
-        const char *name;
-        mcp_json_type type;
-    } members[] = {
-        {MCP_QUESTION_FORM, "message", MCP_JSON_STRING},
-        {MCP_QUESTION_FORM, "requestedSchema", MCP_JSON_OBJECT},
-        {MCP_QUESTION_URL, "message", MCP_JSON_STRING},
-        {MCP_QUESTION_URL, "url", MCP_JSON_STRING},
-        {MCP_QUESTION_SAMPLE, "messages", MCP_JSON_ARRAY},
-    };
-    for (size_t i = 0; i < MCP__COUNT(members); i++) {
-        mcp_json_type type = mcp_json_typeof(mcp_json_get(params, members[i].name));
-        if (members[i].kind == kind && type != members[i].type)
-            return mcp__fail(error, MCP_EPROTOCOL, 0, "\"%s\" of the question is %s, not %s",
-                             members[i].name, mcp_json_type_name(type),
-                             mcp_json_type_name(members[i].type));
-    }
-    bool tools = mcp_json_get(params, "tools") || mcp_json_get(params, "toolChoice");
+    const mcp__revision *r = client->revision ? client->revision : mcp__revision_newest(false);
+    mcp_error why = {0};
+    if (mcp__shape_params(r, asking->method, asking->params, &why) != MCP_OK)
+        return mcp__fail(error, MCP_EPROTOCOL, 0, "%.*s is malformed: %s", (int)asking->method.len,
+                         asking->method.ptr, why.text);
+    bool tools = has_member(asking->params, "tools") || has_member(asking->params, "toolChoice");
     if (kind == MCP_QUESTION_SAMPLE && tools && !client->options.sample_tools)
         return mcp__fail(error, MCP_EUNSUPPORTED, 0, "this client did not declare sampling.tools");
     return MCP_OK;
@@ -124,7 +118,7 @@ int mcp__question_new(mcp_client *client, const mcp__asking *asking, mcp_questio
     mcp_question_kind kind = MCP_QUESTION_FORM;
     int rc = find_kind(client, asking->method, asking->params, &kind, error);
     if (rc == MCP_OK)
-        rc = check_params(client, kind, asking->params, error);
+        rc = check_params(client, asking, kind, error);
     if (rc == MCP_OK)
         rc = check_limits(client, retry_ms, error);
     if (rc != MCP_OK)

@@ -83,6 +83,13 @@ static int count_round(mcp__call *call, mcp_error *error)
     return MCP_OK;
 }
 
+/* null counts as absent. */
+static const mcp_json *optional_member(const mcp_json *object, const char *name)
+{
+    const mcp_json *v = mcp_json_get(object, name);
+    return mcp_json_is(v, MCP_JSON_NULL) ? NULL : v;
+}
+
 int mcp__round_begin(mcp__call *call, const mcp_json *result, mcp_error *error)
 {
     if (!mcp__method_is(call->method, MCP__MAY_ASK))
@@ -91,11 +98,10 @@ int mcp__round_begin(mcp__call *call, const mcp_json *result, mcp_error *error)
             "the server answered %s with questions (input_required), which is allowed only for "
             "tools/call, resources/read and prompts/get",
             call->method.ptr);
-    const mcp_json *requests = mcp_json_get(result, "inputRequests");
-    const mcp_json *state = mcp_json_get(result, "requestState");
-    if ((requests && !mcp_json_is(requests, MCP_JSON_OBJECT)) ||
-        (state && !mcp_json_is(state, MCP_JSON_STRING)) || (!requests && !state))
-        return mcp__fail(error, MCP_EPROTOCOL, 0, "the server's request for input is malformed");
+    const mcp_json *requests = optional_member(result, "inputRequests");
+    const mcp_json *state = optional_member(result, "requestState");
+    if (!requests && !state)
+        return mcp__fail(error, MCP_EPROTOCOL, 0, "the server's request for input is empty");
     int rc = count_round(call, error);
     if (rc == MCP_OK)
         rc = put_state(call, state);

@@ -102,29 +102,6 @@ static int store_result(mcp_client *client, const mcp_json *result)
     return MCP_OK;
 }
 
-/* Checks the types of members that a DiscoverResult and an InitializeResult may have. */
-static int check_members(const mcp_json *result, const char *method, mcp_error *error)
-{
-    static const struct {
-        const char *name;
-        mcp_json_type type;
-    } members[] = {
-        {"capabilities", MCP_JSON_OBJECT},
-        {"serverInfo", MCP_JSON_OBJECT},
-        {"instructions", MCP_JSON_STRING},
-        {"_meta", MCP_JSON_OBJECT},
-    };
-    for (size_t i = 0; i < MCP__COUNT(members); i++) {
-        mcp_json_type type = mcp_json_typeof(mcp_json_get(result, members[i].name));
-        if (type != MCP_JSON_NONE && type != members[i].type)
-            return mcp__fail(error, MCP_EPROTOCOL, 0,
-                             "the answer to %s is malformed: \"%s\" is %s, not %s", method,
-                             members[i].name, mcp_json_type_name(type),
-                             mcp_json_type_name(members[i].type));
-    }
-    return MCP_OK;
-}
-
 /* ---- server/discover ------------------------------------------------------------------------- */
 
 static void on_discovered(mcp_client *client, const mcp_json *result)
@@ -136,12 +113,10 @@ static void on_discovered(mcp_client *client, const mcp_json *result)
         fall_back(client);
         return;
     }
-    int rc = check_members(result, "server/discover", &error);
-    if (rc == MCP_OK && !mcp_json_is(versions, MCP_JSON_ARRAY))
-        rc = mcp__fail(
-            &error, MCP_EPROTOCOL, 0,
-            "the answer to server/discover is malformed: \"supportedVersions\" is %s, not array",
-            mcp_json_type_name(mcp_json_typeof(versions)));
+    const mcp_str method = MCP_STR("server/discover");
+    int rc = MCP_OK;
+    if (r || !mcp_json_is(versions, MCP_JSON_ARRAY)) /* another revision may have another shape */
+        rc = mcp__answer_check(client->start.trying, method, method, result, &error);
     if (rc == MCP_OK && !r)
         rc = mcp__version_none_in_common(client, versions, &error);
     if (rc != MCP_OK) {
@@ -349,7 +324,7 @@ static void on_initialize(mcp_channel *channel, int rc, const mcp_json *result, 
     if (rc == MCP_OK)
         rc = mcp__version_agreed(client, result, &r, &error);
     if (rc == MCP_OK)
-        rc = check_members(result, "initialize", &error);
+        rc = mcp__answer_check(r, MCP_STR("initialize"), MCP_STR("initialize"), result, &error);
     if (rc != MCP_OK) {
         mcp__client_start_failed(client, rc, result, &error);
         return;

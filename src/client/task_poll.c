@@ -158,10 +158,14 @@ static void take_error(mcp__call *call, const mcp_json *object)
 
 static void take_result(mcp__call *call, const mcp_json *result)
 {
-    if (mcp_json_is(result, MCP_JSON_OBJECT))
+    const mcp_str method = MCP_STR("tools/call");
+    mcp_error error = {0};
+    if (!mcp_json_is(result, MCP_JSON_OBJECT))
+        finish_with(call, MCP_EPROTOCOL, "the task is completed without a result", (mcp_str){0});
+    else if (mcp__answer_check(call->client->revision, method, method, result, &error) == MCP_OK)
         mcp__call_finish(call, MCP_OK, result, NULL);
     else
-        finish_with(call, MCP_EPROTOCOL, "the task is completed without a result", (mcp_str){0});
+        mcp__call_finish(call, MCP_EPROTOCOL, NULL, &error);
 }
 
 /* The result is part of the state of the task. */

@@ -111,41 +111,6 @@ static int learn(mcp_client *client, const mcp_json *definition, bool *refused)
     return remember(client, tool);
 }
 
-/* Copies the page without the refused tools. */
-static int copy_rest(mcp_client *client, const mcp_json *result, const bool *refused,
-                     mcp_json_doc **ret)
-{
-    mcp_json_iter it = {0}, each = {0};
-    mcp_str key;
-    mcp__buf b;
-    size_t i = 0;
-    mcp__buf_init(&b, client->allocator, 0);
-    mcp__json_list page = mcp__json_begin_object(&b);
-    for (const mcp_json *v; (v = mcp_json_next(result, &it, &key)) != NULL;) {
-        mcp__json_key(&page, key);
-        if (!mcp_str_eq(key, MCP_STR("tools"))) {
-            mcp__json_put_value(&b, v);
-            continue;
-        }
-        mcp__json_list tools = mcp__json_begin_array(&b);
-        for (const mcp_json *t; (t = mcp_json_next(v, &each, NULL)) != NULL;) {
-            if (refused[i++])
-                continue;
-            mcp__json_next(&tools);
-            mcp__json_put_value(&b, t);
-        }
-        mcp__json_end(&tools);
-    }
-    mcp__json_end(&page);
-    mcp_json_limits limits = {
-        .size = sizeof(limits), .max_bytes = b.len, .max_depth = MCP__JSON_DEEPEST};
-    int rc = b.failed;
-    if (rc == MCP_OK)
-        rc = mcp_json_parse(mcp__buf_view(&b), &limits, client->allocator, ret, NULL);
-    mcp__buf_free(&b);
-    return rc;
-}
-
 int mcp__tools_learn(mcp_client *client, const mcp_json *result, mcp_json_doc **ret)
 {
     const mcp_json *tools = mcp_json_get(result, "tools");
@@ -163,7 +128,7 @@ int mcp__tools_learn(mcp_client *client, const mcp_json *result, mcp_json_doc **
         any |= refused[i];
     }
     if (rc == MCP_OK && any)
-        rc = copy_rest(client, result, refused, ret);
+        rc = mcp__page_without(client, result, MCP_STR("tools"), refused, ret);
     mcp__release(client->allocator, refused);
     return rc;
 }

@@ -31,7 +31,7 @@ malformed-not-utf8      | 0 |
 malformed-surrogate     | 0 | 
 malformed-nul           | 4 | invalid JSON
 malformed-mark          | 4 | byte order mark
-malformed-other-types   | 4 | entry 1 has no "uri"
+malformed-other-types   | 4 | /result/nextCursor: expected string, got integer
 KINDS
 }
 

@@ -180,7 +180,7 @@ SERVER
         apart "$MCPCTL" read mem:$bad -- "$stranger"
         [ "$status" -eq 4 ]
         [ -z "$output" ]
-        [[ $stderr == *"breaks the protocol"* ]]
+        [[ $stderr == *"the answer to resources/read is malformed: /result/contents"* ]]
     done
     run "$MCPCTL" read --json mem:blob mem:two -- "$stranger"
     [ "$status" -eq 0 ]
@@ -248,13 +248,14 @@ SERVER
     done <<'KINDS'
 circle a cursor a second time
 endless more than 10000 pages
-no-array "resources" is object, not array
-no-uri entry 1 has no "uri"
+no-array /result/resources: expected array, got object
 huge longer than 67108864 bytes
 odd-type unknown resultType "odd"
 future 2099-01-01
 old "1999-01-01"
 KINDS
+    apart "$MCPCTL" ls -- "$stranger" no-uri
+    [[ $status == 0 && -z $output && $stderr == *"1 of 1 entries of resources/list are malformed and left out"* ]]
     for kind in silent silent-later; do
         run "$MCPCTL" ls --timeout 0.2 -- "$stranger" $kind
         [ "$status" -eq 4 ]

@@ -37,6 +37,10 @@ static inline void *entry_alloc(size_t size)
 static inline const char *entry_text(const char *name, const char *format)
 {
     char *text = entry_alloc(96);
+    if (strcmp(name, "theme") == 0) {
+        snprintf(text, 96, "%s", ++entry_serial % 2 ? "dark" : "light");
+        return text;
+    }
     if (strcmp(name, "uri") == 0)
         format = "entries://all/%zu";
     if (strcmp(name, "uriTemplate") == 0)

@@ -93,6 +93,7 @@ empty-pages   | 4 | has more than 10000 pages
 circle        | 4 | a cursor a second time
 swing         | 4 | a cursor a second time
 odd-values    | 0 | mem:null
+odd-scope     | 4 | /result/cacheScope: expected
 odd-values    | 0 | mem:null                    | ls --json
 deep-paths    | 0 | mem:///a/a/a                | tree
 deep-paths    | 7 | nothing to include          | context zebra
@@ -113,7 +114,7 @@ bad-pattern   | 0 | r                           | call --yes t a=aaaaaaaaaaaaaaa
 bad-schema    | 0 | r                           | call --yes t a=1
 deep-schema   | 0 | r                           | call --yes t a=1
 bad-templates | 0 | {v,v                        | template
-many-values   | 0 | v                           | complete p a
+many-values   | 4 | at most 100 elements        | complete p a
 long-instructions | 0 | hostile                 | info
 many-versions | 4 | 2099-01-01                  | info
 refuses       | 1 | -32000                      | info

@@ -91,15 +91,15 @@ static void test_text(void **state)
     assert_string_equal(round.asked[1].text,
                         "{\"method\":\"elicitation/create\",\"params\":{\"mode\":\"url\","
                         "\"message\":\"up: url\",\"url\":\"https://example.com/login\"}}");
-    wires_inject(&w,
-                 "{\"jsonrpc\":\"2.0\",\"id\":99,\"method\":\"elicitation/create\",\"params\":{"
-                 "\"message\":\"a\\nb\",\"requestedSchema\":{\"type\":\"object\","
-                 "\"properties\":{\"x\":{\"type\":\"array\",\"new\":[1]}}},\"new\":{\"a\":1.00}}}");
+    wires_inject(
+        &w, "{\"jsonrpc\":\"2.0\",\"id\":99,\"method\":\"elicitation/create\",\"params\":{"
+            "\"message\":\"a\\nb\",\"requestedSchema\":{\"type\":\"object\","
+            "\"properties\":{\"x\":{\"type\":\"string\",\"new\":[1]}}},\"new\":{\"a\":1.00}}}");
     assert_true(asking_read_modern(
         asking_continue(&w, "tools/call", CALL("form,url"), &round, asking_accept), &round));
     wires_has(w.reply,
               "\"params\":{\"message\":\"up: a\\nb\",\"requestedSchema\":{\"type\":\"object\","
-              "\"properties\":{\"x\":{\"type\":\"array\",\"new\":[1]}}},\"new\":{\"a\":1.00}");
+              "\"properties\":{\"x\":{\"type\":\"string\",\"new\":[1]}}},\"new\":{\"a\":1.00}");
     close_all(&w);
 }
 

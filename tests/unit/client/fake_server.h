@@ -23,6 +23,7 @@
 #include "support/failalloc.h"
 
 #define RESULT(json)      "{\"jsonrpc\":\"2.0\",\"id\":$,\"result\":" json "}"
+#define SERVER            "\"serverInfo\":{\"name\":\"s\",\"version\":\"1\"}"
 #define ERROR(code, rest) "{\"jsonrpc\":\"2.0\",\"id\":$,\"error\":{\"code\":" code rest "}}"
 
 /* The reply to a request of this method. Each entry of a method is used once, in order, and the

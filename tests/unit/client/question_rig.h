@@ -4,14 +4,15 @@
 
 #include "fake_server.h"
 
-#define MODERN                                                                \
-    {                                                                         \
-        "server/discover", RESULT("{\"supportedVersions\":[\"2026-07-28\"]}") \
+#define MODERN                                                                                    \
+    {                                                                                             \
+        "server/discover", RESULT("{\"supportedVersions\":[\"2026-07-28\"],\"capabilities\":{}}") \
     }
-#define LEGACY(version)                                               \
-    {"server/discover", ERROR("-32601", "")},                         \
-    {                                                                 \
-        "initialize", RESULT("{\"protocolVersion\":\"" version "\"}") \
+#define LEGACY(version)                                                                    \
+    {"server/discover", ERROR("-32601", "")},                                              \
+    {                                                                                      \
+        "initialize",                                                                      \
+            RESULT("{\"protocolVersion\":\"" version "\"," SERVER ",\"capabilities\":{}}") \
     }
 #define FORM                                                                                       \
     "{\"message\":\"who?\",\"requestedSchema\":{\"type\":\"object\",\"properties\":{\"name\":"     \
@@ -20,7 +21,9 @@
 #define URL                                                                 \
     "{\"mode\":\"url\",\"message\":\"go\",\"url\":\"https://a.example/x\"," \
     "\"elicitationId\":\"e1\"}"
-#define SAMPLE "{\"messages\":[{\"role\":\"user\",\"content\":{}}],\"maxTokens\":9}"
+#define SAMPLE                                                                            \
+    "{\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":\"x\"}}]," \
+    "\"maxTokens\":9}"
 #define SAMPLED \
     "{\"role\":\"assistant\",\"content\":{\"type\":\"text\",\"text\":\"t\"},\"model\":\"m\"}"
 #define ASK(id, method, params) \

@@ -1,18 +1,22 @@
 /* The cache of results: what is cached for which principal, for how long, and what invalidates it. */
 #include "fake_server.h"
 
-#define MODERN                                                                \
-    {                                                                         \
-        "server/discover", RESULT("{\"supportedVersions\":[\"2026-07-28\"]}") \
+#define MODERN                                                                                    \
+    {                                                                                             \
+        "server/discover", RESULT("{\"supportedVersions\":[\"2026-07-28\"],\"capabilities\":{}}") \
     }
-#define LEGACY                                                       \
-    {"server/discover", ERROR("-32601", "")},                        \
-    {                                                                \
-        "initialize", RESULT("{\"protocolVersion\":\"2025-11-25\"}") \
+#define LEGACY                                                                            \
+    {"server/discover", ERROR("-32601", "")},                                             \
+    {                                                                                     \
+        "initialize",                                                                     \
+            RESULT("{\"protocolVersion\":\"2025-11-25\"," SERVER ",\"capabilities\":{}}") \
     }
 #define KEEP(ttl, scope) \
     "\"resultType\":\"complete\",\"ttlMs\":" ttl ",\"cacheScope\":\"" scope "\""
-#define READ(n) RESULT("{\"contents\":[{\"n\":" n "}]," KEEP("1000", "private") "}")
+#define TOOL(name) "{\"name\":\"" name "\",\"inputSchema\":{\"type\":\"object\"}}"
+#define READ(n)                                                  \
+    RESULT("{\"contents\":[{\"uri\":\"mem:" n "\",\"text\":\"" n \
+           "\"}]," KEEP("1000", "private") "}")
 #define NOTICE(method, params) \
     "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/" method "\",\"params\":" params "}"
 
@@ -39,17 +43,18 @@ static const struct {
     {"tools/list", "{\"tools\":[]," KEEP("1000", "private") "}", NULL, 1000, true},
     {"prompts/list", "{\"prompts\":[]," KEEP("1000", "public") "}", NULL, 1, false},
     {"resources/list", "{\"resources\":[]," KEEP("1", "private") "}", NULL, 0, false},
-    {"resources/templates/list", "{\"resourceTemplates\":[]," KEEP("9", "x") "}", NULL, 1, false},
+    {"resources/templates/list", "{\"resourceTemplates\":[]," KEEP("9", "private") "}", NULL, 1,
+     false},
     {"resources/list", "{\"resources\":[]," KEEP("0", "private") "}", NULL, 0, true},
     {"resources/list", "{\"resources\":[]," KEEP("-5", "private") "}", NULL, 0, true},
-    {"resources/list", "{\"resources\":[]," KEEP("\"9\"", "private") "}", NULL, 0, true},
     {"resources/list", "{\"resources\":[]}", NULL, 0, true},
     {"resources/list", "{\"resources\":[]," KEEP("99999999999999", "private") "}", NULL, 86399999,
      false},
     {"resources/list", "{\"resources\":[]," KEEP("99999999999999", "private") "}", NULL, 86400000,
      true},
-    {"completion/complete", "{" KEEP("1000", "private") "}", NULL, 0, true},
-    {"tools/call", "{" KEEP("1000", "private") "}", NULL, 0, true},
+    {"completion/complete", "{\"completion\":{\"values\":[]}," KEEP("1000", "private") "}", NULL, 0,
+     true},
+    {"tools/call", "{\"content\":[]," KEEP("1000", "private") "}", NULL, 0, true},
     {"tools/list", "{\"tools\":[]," KEEP("1000", "private") "}", NOTICE("tools/list_changed", "{}"),
      0, true},
     {"tools/list", "{\"tools\":[]," KEEP("1000", "private") "}",
@@ -110,30 +115,30 @@ static void test_reads(void **state)
     fake f;
     fake_ready(&f, replies, &plain, false);
     read_uri(&f, "a:1", false);
-    assert_contains(f.result, "{\"n\":1}");
+    assert_contains(f.result, "\"text\":\"1\"");
     read_uri(&f, "a:1", false);
-    assert_contains(f.result, "{\"n\":1}");
+    assert_contains(f.result, "\"text\":\"1\"");
     read_uri(&f, "a:1", true); /* sends a request, and caches the result */
-    assert_contains(f.result, "{\"n\":2}");
+    assert_contains(f.result, "\"text\":\"2\"");
     read_uri(&f, "a:1", false);
-    assert_contains(f.result, "{\"n\":2}");
+    assert_contains(f.result, "\"text\":\"2\"");
     fake_deliver(&f, NOTICE("resources/updated", "{\"uri\":\"a:2\"}"), "", 0);
     read_uri(&f, "a:1", false);
-    assert_contains(f.result, "{\"n\":2}");
+    assert_contains(f.result, "\"text\":\"2\"");
     fake_deliver(&f, NOTICE("resources/updated", "{\"uri\":\"a:1\"}"), "", 0);
     read_uri(&f, "a:1", false);
-    assert_contains(f.result, "{\"n\":3}");
+    assert_contains(f.result, "\"text\":\"3\"");
 
     /* Another principal reads the resource, then the first one again. */
     assert_int_equal(mcp_client_set_authorization(f.client, "bob"), MCP_OK);
     read_uri(&f, "a:1", false);
-    assert_contains(f.result, "{\"n\":4}");
+    assert_contains(f.result, "\"text\":\"4\"");
     assert_int_equal(mcp_client_set_authorization(f.client, NULL), MCP_OK);
     read_uri(&f, "a:1", false);
-    assert_contains(f.result, "{\"n\":3}");
+    assert_contains(f.result, "\"text\":\"3\"");
     assert_int_equal(mcp_client_set_authorization(f.client, "bob"), MCP_OK);
     read_uri(&f, "a:1", false);
-    assert_contains(f.result, "{\"n\":4}");
+    assert_contains(f.result, "\"text\":\"4\"");
     fake_close(&f);
 }
 
@@ -233,16 +238,17 @@ static void test_pages(void **state)
     (void)state;
     static const fake_reply replies[FAKE_REPLIES] = {
         MODERN,
-        {"tools/list", RESULT("{\"tools\":[1],\"nextCursor\":\"c\"," KEEP("1000", "private") "}")},
+        {"tools/list",
+         RESULT("{\"tools\":[" TOOL("a") "],\"nextCursor\":\"c\"," KEEP("1000", "private") "}")},
         {"tools/list", ERROR("-32602", ",\"message\":\"stale\"")},
-        {"tools/list", RESULT("{\"tools\":[2]," KEEP("1000", "private") "}")},
+        {"tools/list", RESULT("{\"tools\":[" TOOL("b") "]," KEEP("1000", "private") "}")},
     };
     fake f;
     fake_ready(&f, replies, &plain, false);
     mcp_client_list(f.client, "tools/list", NULL, fake_done, &f);
     fake_run(&f);
     assert_int_equal(f.rc, MCP_OK);
-    assert_contains(f.result, "{\"tools\":[2],");
+    assert_contains(f.result, "{\"tools\":[" TOOL("b") "],");
     mcp_client_list(f.client, "tools/list", NULL, fake_done, &f);
     fake_run(&f);
     assert_string_equal(f.methods, "tools/list tools/list tools/list ");

@@ -2,14 +2,15 @@
  * the server. */
 #include "fake_server.h"
 
-#define MODERN                                                                \
-    {                                                                         \
-        "server/discover", RESULT("{\"supportedVersions\":[\"2026-07-28\"]}") \
+#define MODERN                                                                                    \
+    {                                                                                             \
+        "server/discover", RESULT("{\"supportedVersions\":[\"2026-07-28\"],\"capabilities\":{}}") \
     }
-#define LEGACY(version)                                               \
-    {"server/discover", ERROR("-32601", "")},                         \
-    {                                                                 \
-        "initialize", RESULT("{\"protocolVersion\":\"" version "\"}") \
+#define LEGACY(version)                                                                    \
+    {"server/discover", ERROR("-32601", "")},                                              \
+    {                                                                                      \
+        "initialize",                                                                      \
+            RESULT("{\"protocolVersion\":\"" version "\"," SERVER ",\"capabilities\":{}}") \
     }
 #define META                                                                          \
     "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","                     \
@@ -128,7 +129,8 @@ static const struct {
     {RESULT("{\"x\":1}"), MCP_OK, NULL, MCP_OK},
     {RESULT("{\"resultType\":\"input_required\"}"), MCP_EPROTOCOL, "input_required", MCP_OK},
     {RESULT("{\"resultType\":\"odd\"}"), MCP_EPROTOCOL, "\"odd\"", MCP_OK},
-    {RESULT("{\"resultType\":null}"), MCP_EPROTOCOL, "null", MCP_OK},
+    {RESULT("{\"resultType\":null}"), MCP_OK, NULL, MCP_OK},
+    {RESULT("{\"_meta\":{\"a\":1},\"x\":null}"), MCP_OK, NULL, MCP_OK},
     {RESULT("7"), MCP_EPROTOCOL, "integer instead of an object", MCP_EPROTOCOL},
     {RESULT("null"), MCP_EPROTOCOL, "null instead of an object", MCP_EPROTOCOL},
     {ERROR("-32602", ",\"message\":\"no such thing\",\"data\":{\"uri\":\"u\"}"), MCP_EREMOTE,

@@ -2,11 +2,12 @@
  * the ends of exchanges. */
 #include "fake_server.h"
 
-#define MODERN                                                                \
-    {                                                                         \
-        "server/discover", RESULT("{\"supportedVersions\":[\"2026-07-28\"]}") \
+#define MODERN                                                                                    \
+    {                                                                                             \
+        "server/discover", RESULT("{\"supportedVersions\":[\"2026-07-28\"],\"capabilities\":{}}") \
     }
-#define INITIALIZED(version) RESULT("{\"protocolVersion\":\"" version "\"}")
+#define INITIALIZED(version) \
+    RESULT("{\"protocolVersion\":\"" version "\"," SERVER ",\"capabilities\":{}}")
 #define LEGACY(version)                    \
     {"server/discover", "!400"},           \
     {                                      \
@@ -175,7 +176,7 @@ static void test_parameters(void **state)
         {"{\"i\":-99999999999999999999999}", NULL},
     };
     static const fake_reply replies[FAKE_REPLIES] = {
-        MODERN, {"tools/list", list}, {"tools/call", RESULT("{}")}};
+        MODERN, {"tools/list", list}, {"tools/call", RESULT("{\"content\":[]}")}};
     fake f;
     fake_ready(&f, replies, &plain, true);
     mcp_client_list(f.client, "tools/list", NULL, NULL, NULL);
@@ -221,7 +222,7 @@ static void test_refused_tools(void **state)
                 NO_TOOL("space", "string", "\"a b\"")
                     TWICE TOOL("valid", PROPERTY("region", "string", "\"Region\"")) "],\"x\":1}");
     static const fake_reply replies[FAKE_REPLIES] = {
-        MODERN, {"tools/list", list}, {"tools/call", RESULT("{}")}};
+        MODERN, {"tools/list", list}, {"tools/call", RESULT("{\"content\":[]}")}};
     for (int http = 0; http < 2; http++) {
         fake f;
         fake_ready(&f, replies, MCP_OPTIONS(mcp_client_options, .tool_refused = on_refused), http);
@@ -258,7 +259,7 @@ static void test_relist(void **state)
         {{MODERN,
           {"tools/call", MISSING},
           {"tools/list", RESULT("{\"tools\":[" TOOL("t", PROPERTY("s", "string", "\"S\"")) "]}")},
-          {"tools/call", RESULT("{}")}},
+          {"tools/call", RESULT("{\"content\":[]}")}},
          "tools/call tools/list tools/call ",
          MCP_OK},
         {{MODERN, {"tools/call", MISSING}, {"tools/list", RESULT("{\"tools\":[]}")}},
@@ -566,11 +567,11 @@ static void test_no_memory(void **state)
         {"tools/list", RESULT("{\"tools\":[" TOOL("bad", PROPERTY("a", "number", "\"A\"")) "," TOOL(
                            "t", PROPERTY("s", "string", "\"S\"")) "]}")},
         {"tools/call", MISSING},
-        {"tools/call", RESULT("{}")}};
+        {"tools/call", RESULT("{\"content\":[]}")}};
     static const fake_reply legacy[FAKE_REPLIES] = {LEGACY("2025-11-25"),
                                                     {"tools/list", RESULT("{\"tools\":[]}")},
                                                     {"tools/call", "!404s"},
-                                                    {"tools/call", RESULT("{}")}};
+                                                    {"tools/call", RESULT("{\"content\":[]}")}};
     const fake_reply *const scripts[] = {modern, legacy};
     for (size_t s = 0; s < 2; s++) {
         bool ended = false;

@@ -2,15 +2,15 @@
  * functions. */
 #include "fake_server.h"
 
-#define MODERN                                                                \
-    {                                                                         \
-        "server/discover", RESULT("{\"supportedVersions\":[\"2026-07-28\"]}") \
+#define MODERN                                                                                    \
+    {                                                                                             \
+        "server/discover", RESULT("{\"supportedVersions\":[\"2026-07-28\"],\"capabilities\":{}}") \
     }
-#define LEGACY                                                                               \
-    {"server/discover", ERROR("-32601", "")},                                                \
-    {                                                                                        \
-        "initialize",                                                                        \
-            RESULT("{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"logging\":{}}}") \
+#define LEGACY                                                             \
+    {"server/discover", ERROR("-32601", "")},                              \
+    {                                                                      \
+        "initialize", RESULT("{\"protocolVersion\":\"2025-11-25\"," SERVER \
+                             ",\"capabilities\":{\"logging\":{}}}")        \
     }
 #define NOTICE(method, params) \
     "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/" method "\",\"params\":" params "}\n"

@@ -1,11 +1,13 @@
 /* Pages of a list are read to the end, for any behaviour of the server's cursors. */
 #include "fake_server.h"
 
-#define MODERN                                                                \
-    {                                                                         \
-        "server/discover", RESULT("{\"supportedVersions\":[\"2026-07-28\"]}") \
+#define MODERN                                                                                    \
+    {                                                                                             \
+        "server/discover", RESULT("{\"supportedVersions\":[\"2026-07-28\"],\"capabilities\":{}}") \
     }
-#define PAGE(rest) RESULT("{\"resources\":[1]" rest "}")
+#define ENTRY(uri) "{\"uri\":\"" uri "\",\"name\":\"n\"}"
+#define TOOL       "{\"name\":\"t\",\"inputSchema\":{\"type\":\"object\"}}"
+#define PAGE(rest) RESULT("{\"resources\":[" ENTRY("a:1") "]" rest "}")
 
 static bool count_page(mcp_client *client, const mcp_json *result, void *user)
 {
@@ -95,8 +97,8 @@ static const struct line {
      {MODERN, {"resources/list", PAGE(",\"nextCursor\":7")}},
      0,
      MCP_EPROTOCOL,
-     1,
-     "\"nextCursor\" is integer",
+     0,
+     "/result/nextCursor: expected string, got integer",
      NULL},
     {"no array",
      "resources/list",
@@ -104,7 +106,7 @@ static const struct line {
      0,
      MCP_EPROTOCOL,
      0,
-     "\"resources\" is nothing",
+     "/result/resources: expected array, got nothing",
      NULL},
     {"an array of a wrong type",
      "resources/templates/list",
@@ -112,7 +114,7 @@ static const struct line {
      0,
      MCP_EPROTOCOL,
      0,
-     "\"resourceTemplates\" is object",
+     "/result/resourceTemplates: expected array, got object",
      NULL},
     {"a method that we do not know",
      "x/list",
@@ -134,7 +136,7 @@ static const struct line {
      NULL},
     {"as many entries as allowed",
      "tools/list",
-     {MODERN, {"tools/list", RESULT("{\"tools\":[1,2,3]}")}},
+     {MODERN, {"tools/list", RESULT("{\"tools\":[" TOOL "," TOOL "," TOOL "]}")}},
      0,
      MCP_OK,
      1,
@@ -193,10 +195,10 @@ static void test_cursor_refused(void **state)
         {"-32602",
          MCP_OK,
          {MODERN,
-          {"resources/list", RESULT("{\"resources\":[{\"uri\":\"a:old\"}],\"nextCursor\":\"1\"}")},
+          {"resources/list", RESULT("{\"resources\":[" ENTRY("a:old") "],\"nextCursor\":\"1\"}")},
           {"resources/list", ERROR("-32602", ",\"message\":\"stale\"")},
-          {"resources/list", RESULT("{\"resources\":[{\"uri\":\"a:1\"}],\"nextCursor\":\"1\"}")},
-          {"resources/list", RESULT("{\"resources\":[{\"uri\":\"a:2\"}]}")}}},
+          {"resources/list", RESULT("{\"resources\":[" ENTRY("a:1") "],\"nextCursor\":\"1\"}")},
+          {"resources/list", RESULT("{\"resources\":[" ENTRY("a:2") "]}")}}},
         {"-32602 again",
          MCP_EREMOTE,
          {MODERN,
@@ -221,8 +223,77 @@ static void test_cursor_refused(void **state)
         assert_int_equal(f.done, 1);
         assert_int_equal(f.rc, cases[i].rc);
         if (f.rc == MCP_OK)
-            assert_string_equal(f.result, "{\"resources\":[{\"uri\":\"a:1\"},{\"uri\":\"a:2\"}]}");
+            assert_string_equal(f.result, "{\"resources\":[" ENTRY("a:1") "," ENTRY("a:2") "]}");
         fake_close(&f);
+    }
+}
+
+typedef struct witness {
+    fake fake; /* must be first, because fake_done() expects a fake */
+    size_t told;
+    char what[256];
+} witness;
+
+static void on_misbehaved(mcp_client *client, const char *what, void *user)
+{
+    witness *w = user;
+    (void)client;
+    w->told++;
+    snprintf(w->what, sizeof(w->what), "%s", what);
+}
+
+/* A malformed entry is left out and reported; a malformed page is an error. */
+static void test_malformed(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *method, *answer, *result, *what, *error;
+    } cases[] = {
+        {"tools/list", RESULT("{\"tools\":[" TOOL ",7,{\"name\":\"x\"}," TOOL "],\"x\":1}"),
+         "{\"tools\":[" TOOL "," TOOL "],\"x\":1}",
+         "2 of 4 entries of tools/list are malformed and left out: /result/tools/1: expected "
+         "object, got integer",
+         NULL},
+        {"prompts/list", RESULT("{\"prompts\":[{\"name\":\"p\",\"title\":null},{\"name\":null}]}"),
+         "{\"prompts\":[{\"name\":\"p\",\"title\":null}]}",
+         "1 of 2 entries of prompts/list are malformed and left out: /result/prompts/1/name: "
+         "expected string, got null",
+         NULL},
+        {"resources/list", RESULT("{\"resources\":[{}]}"), "{\"resources\":[]}",
+         "1 of 1 entries of resources/list are malformed and left out: /result/resources/0/name: "
+         "expected string, got nothing",
+         NULL},
+        {"resources/templates/list",
+         RESULT(
+             "{\"resourceTemplates\":[{\"name\":\"t\",\"uriTemplate\":\"a:{b}\",\"size\":\"\"}]}"),
+         "{\"resourceTemplates\":[{\"name\":\"t\",\"uriTemplate\":\"a:{b}\",\"size\":\"\"}]}", "",
+         NULL},
+        {"prompts/list", RESULT("{\"prompts\":[{}],\"nextCursor\":5}"), NULL, "",
+         "the answer to prompts/list is malformed: /result/nextCursor: expected string, got "
+         "integer"},
+    };
+    for (size_t i = 0; i < MCP__COUNT(cases); i++) {
+        for (int all = 0; all < 2; all++) {
+            const fake_reply replies[FAKE_REPLIES] = {MODERN, {cases[i].method, cases[i].answer}};
+            witness w = {.told = 0};
+            fake_ready(&w.fake, replies,
+                       MCP_OPTIONS(mcp_client_options, .misbehaved = on_misbehaved, .user = &w),
+                       false);
+            if (all)
+                mcp_client_list(w.fake.client, cases[i].method, NULL, fake_done, &w.fake);
+            else
+                mcp_client_call(w.fake.client, cases[i].method, NULL, fake_done, &w.fake);
+            fake_run(&w.fake);
+            assert_int_equal(w.fake.done, 1);
+            assert_int_equal(w.fake.rc, cases[i].error ? MCP_EPROTOCOL : MCP_OK);
+            assert_string_equal(w.what, cases[i].what);
+            assert_int_equal(w.told, *cases[i].what ? 1 : 0);
+            if (cases[i].error)
+                assert_string_equal(w.fake.text, cases[i].error);
+            else if (!all)
+                assert_string_equal(w.fake.result, cases[i].result);
+            fake_close(&w.fake);
+        }
     }
 }
 
@@ -261,13 +332,15 @@ static void test_collected(void **state)
         const char *expected; /* the result, or a part of the error's text */
     } collected[] = {
         {{MODERN,
-          {"resources/list", RESULT("{\"resources\":[1,{\"a\":2}],\"nextCursor\":\"c\",\"x\":1}")},
+          {"resources/list", RESULT("{\"resources\":[" ENTRY("a:1") "," ENTRY(
+                                 "a:2") "],\"nextCursor\":\"c\",\"x\":1}")},
           {"resources/list", RESULT("{\"resources\":[],\"nextCursor\":\"d\"}")},
-          {"resources/list", RESULT("{\"ttlMs\":0,\"resources\":[\"3\"],\"y\":null}")}},
+          {"resources/list", RESULT("{\"ttlMs\":0,\"resources\":[" ENTRY("a:3") "],\"y\":null}")}},
          "resources/list",
          0,
          MCP_OK,
-         "{\"resources\":[1,{\"a\":2},\"3\"],\"ttlMs\":0,\"y\":null}"},
+         "{\"resources\":[" ENTRY("a:1") "," ENTRY("a:2") "," ENTRY(
+             "a:3") "],\"ttlMs\":0,\"y\":null}"},
         {{MODERN,
           {"x/list", RESULT("{\"n\":1,\"things\":[1],\"nextCursor\":\"c\"}")},
           {"x/list", RESULT("{\"things\":[2]}")}},
@@ -284,12 +357,12 @@ static void test_collected(void **state)
          "\"things\" is nothing, not array"},
         {{MODERN, {"x/list", RESULT("{\"n\":1}")}}, "x/list", 0, MCP_EPROTOCOL, "x/list"},
         {{MODERN,
-          {"tools/list", RESULT("{\"tools\":[\"0123456789\"],\"nextCursor\":\"c\"}")},
-          {"tools/list", RESULT("{\"tools\":[\"0123456789\"]}")}},
+          {"tools/list", RESULT("{\"tools\":[" TOOL "],\"nextCursor\":\"c\"}")},
+          {"tools/list", RESULT("{\"tools\":[" TOOL "]}")}},
          "tools/list",
-         20,
+         60,
          MCP_ELIMIT,
-         "20 bytes (max_list)"},
+         "60 bytes (max_list)"},
     };
     for (size_t i = 0; i < MCP__COUNT(collected); i++) {
         fake f;
@@ -341,13 +414,16 @@ static void test_handle(void **state)
 static void test_no_memory(void **state)
 {
     (void)state;
+    static const fake_reply replies[FAKE_REPLIES] = {
+        MODERN,
+        {"resources/list", RESULT("{\"resources\":[7," ENTRY("a:1") "],\"nextCursor\":\"b\"}")},
+        {"resources/list", PAGE("")}};
     bool ended = false;
     for (size_t n = 1; !ended; n++) {
         failalloc a = {.fail_at = n};
         mcp_allocator allocator = failalloc_allocator(&a);
         fake f;
-        int rc = fake_open(&f, lines[2].replies,
-                           MCP_OPTIONS(mcp_client_options, .allocator = &allocator));
+        int rc = fake_open(&f, replies, MCP_OPTIONS(mcp_client_options, .allocator = &allocator));
         if (rc == MCP_OK)
             rc = mcp_client_list(f.client, "resources/list", count_page, fake_done, &f);
         if (rc == MCP_OK) {
@@ -366,8 +442,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pages),          cmocka_unit_test(test_end_in_the_middle),
-        cmocka_unit_test(test_cursor_refused), cmocka_unit_test(test_collected),
-        cmocka_unit_test(test_handle),         cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_cursor_refused), cmocka_unit_test(test_malformed),
+        cmocka_unit_test(test_collected),      cmocka_unit_test(test_handle),
+        cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,10 +2,11 @@
  * answer on the session. */
 #include "fake_server.h"
 
-#define LEGACY                                                        \
-    {"server/discover", ERROR("-32601", ",\"message\":\"unknown\"")}, \
-    {                                                                 \
-        "initialize", RESULT("{\"protocolVersion\":\"2025-11-25\"}")  \
+#define LEGACY                                                                            \
+    {"server/discover", ERROR("-32601", ",\"message\":\"unknown\"")},                     \
+    {                                                                                     \
+        "initialize",                                                                     \
+            RESULT("{\"protocolVersion\":\"2025-11-25\"," SERVER ",\"capabilities\":{}}") \
     }
 #define PINGED               \
     {                        \
@@ -56,7 +57,8 @@ static void test_who_is_asked(void **state)
 {
     (void)state;
     static const fake_reply modern[FAKE_REPLIES] = {
-        {"server/discover", RESULT("{\"supportedVersions\":[\"2026-07-28\"]}")}, PINGED};
+        {"server/discover", RESULT("{\"supportedVersions\":[\"2026-07-28\"],\"capabilities\":{}}")},
+        PINGED};
     static const fake_reply legacy[FAKE_REPLIES] = {LEGACY, PINGED};
     static const fake_reply refusing[FAKE_REPLIES] = {
         LEGACY, {"ping", ERROR("-32601", ",\"message\":\"unknown\"")}};
@@ -159,7 +161,8 @@ static void test_exchanges(void **state)
     static const fake_reply gone[FAKE_REPLIES] = {
         LEGACY,
         {"ping", "!404s"},
-        {"initialize", RESULT("{\"protocolVersion\":\"2025-11-25\"}")},
+        {"initialize",
+         RESULT("{\"protocolVersion\":\"2025-11-25\"," SERVER ",\"capabilities\":{}}")},
         PINGED};
     static const fake_reply away[FAKE_REPLIES] = {LEGACY, {"ping", "!000"}, PINGED};
     static const fake_reply silent[FAKE_REPLIES] = {LEGACY, {"ping", NULL}};

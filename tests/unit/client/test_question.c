@@ -117,7 +117,36 @@ static const struct {
      "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32602,"},
     {LATER, ASK("1", "sampling/createMessage", "{\"messages\":{}}"),
      "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32602,"},
-    {LATER, ASK("1", "sampling/createMessage", "{\"messages\":[],\"tools\":[]}"),
+    {LATER,
+     ASK("1", "sampling/createMessage",
+         "{\"messages\":[{\"role\":\"system\",\"content\":{\"type\":\"text\",\"text\":\"x\"}}],"
+         "\"maxTokens\":9}"),
+     "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32602,\"message\":\"sampling/"
+     "createMessage is "
+     "malformed: /params/messages/0/role: expected \\\"assistant\\\" or \\\"user\\\", got "
+     "\\\"system\\\"\"}}"},
+    {LATER,
+     ASK("1", "sampling/createMessage",
+         "{\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":null}]}],"
+         "\"maxTokens\":9}"),
+     "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32602,\"message\":\"sampling/"
+     "createMessage is "
+     "malformed: /params/messages/0/content/0/text: expected string, got null\"}}"},
+    {LATER,
+     ASK("1", "sampling/createMessage", "{\"messages\":[{\"role\":\"user\"}],\"maxTokens\":9}"),
+     "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32602,\"message\":\"sampling/"
+     "createMessage is "
+     "malformed: /params/messages/0/content: expected "},
+    {LATER, ASK("1", "sampling/createMessage", "{\"messages\":[]}"),
+     "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32602,\"message\":\"sampling/"
+     "createMessage is "
+     "malformed: /params/maxTokens: expected integer, got nothing\"}}"},
+    {SAMPLED_IT,
+     ASK("1", "sampling/createMessage",
+         "{\"messages\":[],\"maxTokens\":9,\"tools\":null,\"toolChoice\":null,\"temperature\":"
+         "null}"),
+     "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":" SAMPLED "}"},
+    {LATER, ASK("1", "sampling/createMessage", "{\"messages\":[],\"maxTokens\":9,\"tools\":[]}"),
      "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32602,"},
     {LATER, ASK("1", "tasks/list", "{}"),
      "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32601,"},

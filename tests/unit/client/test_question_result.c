@@ -20,7 +20,7 @@ static void test_rounds(void **state)
                                SAMPLE) "," REQUEST("k3", "roots/list", "{}") "}")},
         {"tools/call", INPUT("\"requestState\":\"two\"")},
         {"tools/call", INPUT("\"inputRequests\":{" REQUEST("u", "elicitation/create", URL) "}")},
-        {"tools/call", RESULT("{\"x\":1}")},
+        {"tools/call", RESULT("{\"content\":[],\"x\":1}")},
     };
     program p;
     mcp_client_options o = options_of(&p);
@@ -47,7 +47,7 @@ static void test_rounds(void **state)
     fake_run(f);
     assert_int_equal(f->done, 1);
     assert_int_equal(f->rc, MCP_OK);
-    assert_string_equal(f->result, "{\"x\":1}");
+    assert_string_equal(f->result, "{\"content\":[],\"x\":1}");
     assert_int_equal(f->n_sent, before + 3);
     assert_contains(f->sent[before],
                     "\"params\":{\"name\":\"t\",\"arguments\":{\"a\":1},\"requestState\":"
@@ -77,13 +77,16 @@ static void test_rounds_that_fail(void **state)
         int rc;
         const char *text;
     } lines[] = {
-        {INPUT("\"inputRequests\":{" REQUEST("a", "tools/call", "{}") "}"), LATER, MCP_EUNSUPPORTED,
-         "(tools/call)"},
+        {INPUT("\"inputRequests\":{" REQUEST("a", "tools/call", "{}") "}"), LATER, MCP_EPROTOCOL,
+         "/result/inputRequests/a/method: expected \"elicitation/create\" or"},
         {INPUT("\"inputRequests\":{" REQUEST("a", "elicitation/create", "{}") "}"), LATER,
-         MCP_EPROTOCOL, "\"message\""},
-        {INPUT("\"inputRequests\":{\"a\":7}"), LATER, MCP_EUNSUPPORTED, "()"},
-        {INPUT("\"inputRequests\":[]"), LATER, MCP_EPROTOCOL, "request for input"},
-        {INPUT("\"requestState\":7"), LATER, MCP_EPROTOCOL, "request for input"},
+         MCP_EPROTOCOL, "/result/inputRequests/a/params/message: expected string, got nothing"},
+        {INPUT("\"inputRequests\":{\"a\":7}"), LATER, MCP_EPROTOCOL,
+         "/result/inputRequests/a: expected object"},
+        {INPUT("\"inputRequests\":[]"), LATER, MCP_EPROTOCOL,
+         "/result/inputRequests: expected object"},
+        {INPUT("\"requestState\":7"), LATER, MCP_EPROTOCOL,
+         "/result/requestState: expected string"},
         {INPUT("\"x\":7"), LATER, MCP_EPROTOCOL, "request for input"},
         {INPUT("\"requestState\":\"\""), LATER, MCP_ELIMIT, "max_rounds"},
         {INPUT("\"inputRequests\":{" REQUEST("a", "elicitation/create", FORM) "}"), DECLINE,
@@ -256,12 +259,12 @@ static void test_no_memory(void **state)
         {"tools/call",
          INPUT("\"requestState\":\"s\",\"inputRequests\":{" REQUEST(
              "a", "elicitation/create", FORM) "," REQUEST("b", "roots/list", "{}") "}")},
-        {"tools/call", RESULT("{}")}};
+        {"tools/call", RESULT("{\"content\":[]}")}};
     static const fake_reply legacy[FAKE_REPLIES] = {
         LEGACY("2025-11-25"),
         {"tools/call", ASK("\"q\"", "elicitation/create",
                            FORM) "\n" ASK("\"r\"", "roots/list", "{}") "\n" REQUIRED("[" URL "]")},
-        {"tools/call", COMPLETE("e1") "\n" RESULT("{}")}};
+        {"tools/call", COMPLETE("e1") "\n" RESULT("{\"content\":[]}")}};
     const fake_reply *const scripts[] = {modern, legacy};
     for (size_t s = 0; s < 2; s++) {
         bool ended = false;

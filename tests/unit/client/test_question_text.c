@@ -22,13 +22,16 @@ static void test_params(void **state)
     open_with(&p, replies, NULL);
     fake_deliver(&p.fake,
                  ASK("7", "elicitation/create",
-                     "{\"message\":\"m\",\n\"requestedSchema\":{\"x\":" DIGITS "}}"),
+                     "{\"message\":\"m\",\n\"requestedSchema\":{\"type\":\"object\",\"properties\":"
+                     "{},\"x\":" DIGITS "}}"),
                  "", 0);
     fake_deliver(&p.fake, "{\"jsonrpc\":\"2.0\",\"id\":8,\"method\":\"roots/list\"}", "", 0);
     assert_int_equal(p.asked, 2);
     mcp_str text = mcp_question_params_text(p.open[0]);
-    assert_true(
-        mcp_str_eq(text, MCP_STR("{\"message\":\"m\", \"requestedSchema\":{\"x\":" DIGITS "}}")));
+    assert_true(mcp_str_eq(
+        text,
+        MCP_STR("{\"message\":\"m\", "
+                "\"requestedSchema\":{\"type\":\"object\",\"properties\":{},\"x\":" DIGITS "}}")));
     assert_true(mcp_str_eq(mcp_question_params_text(p.open[1]), MCP_STR("{}")));
     fake_close(&p.fake);
 }
@@ -65,7 +68,9 @@ static void test_answers(void **state)
     };
     for (size_t i = 0; i < MCP__COUNT(lines); i++) {
         char hello[128], request[512];
-        snprintf(hello, sizeof(hello), RESULT("{\"protocolVersion\":\"%s\"}"), lines[i].revision);
+        snprintf(hello, sizeof(hello),
+                 RESULT("{\"protocolVersion\":\"%s\",\"capabilities\":{}," SERVER "}"),
+                 lines[i].revision);
         const fake_reply replies[FAKE_REPLIES] = {{"server/discover", ERROR("-32601", "")},
                                                   {"initialize", hello}};
         program p;
@@ -145,7 +150,7 @@ static void test_rounds(void **state)
         {"tools/call",
          RESULT("{\"resultType\":\"input_required\",\"inputRequests\":{\"k\":{\"method\":"
                 "\"elicitation/create\",\"params\":" FORM "}}}")},
-        {"tools/call", RESULT("{}")}};
+        {"tools/call", RESULT("{\"content\":[]}")}};
     program p;
     open_with(&p, replies, NULL);
     mcp_client_call(p.fake.client, "tools/call", "{\"name\":\"t\"}", fake_done, &p.fake);

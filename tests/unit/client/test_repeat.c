@@ -2,9 +2,9 @@
  * repeated, how often and when, and which never are. */
 #include "fake_server.h"
 
-#define MODERN                                                                \
-    {                                                                         \
-        "server/discover", RESULT("{\"supportedVersions\":[\"2026-07-28\"]}") \
+#define MODERN                                                                                    \
+    {                                                                                             \
+        "server/discover", RESULT("{\"supportedVersions\":[\"2026-07-28\"],\"capabilities\":{}}") \
     }
 #define BROKEN "!200b"
 #define TOOL(name, annotations)                                                                  \
@@ -17,6 +17,11 @@
         "\":true") "," TOOL("adds", "\"destructiveHint\":false") "," TOOL("says",             \
                                                                           "\"readOnlyHint\":" \
                                                                           "\"true\"") "]}")
+
+/* The result of every method. */
+#define AGAIN                                                                                 \
+    "{\"contents\":[],\"resources\":[],\"resourceTemplates\":[],\"prompts\":[],\"tools\":[]," \
+    "\"messages\":[],\"content\":[],\"completion\":{\"values\":[]}}"
 
 static const mcp_client_options plain = {.size = sizeof(plain)};
 
@@ -60,7 +65,7 @@ static void test_what_is_repeated(void **state)
         const fake_reply replies[FAKE_REPLIES] = {MODERN,
                                                   {"tools/list", TOOLS},
                                                   {lines[i].method, BROKEN},
-                                                  {lines[i].method, RESULT("{\"again\":1}")}};
+                                                  {lines[i].method, RESULT(AGAIN)}};
         fake f;
         fake_ready(&f, replies, MCP_OPTIONS(mcp_client_options, .no_cache = true), true);
         call(&f, "tools/list", NULL);
@@ -69,7 +74,7 @@ static void test_what_is_repeated(void **state)
         call(&f, lines[i].method, lines[i].params);
         if (lines[i].repeated) {
             assert_int_equal(f.rc, MCP_OK);
-            assert_string_equal(f.result, "{\"again\":1}");
+            assert_string_equal(f.result, AGAIN);
             assert_int_equal(f.n_sent, before + 2);
             assert_int_not_equal(f.exchange[before], f.exchange[before + 1]);
         } else {
@@ -90,9 +95,9 @@ static void test_once(void **state)
             MODERN,
             {"tools/list", TOOLS},
             {"tools/call", BROKEN},
-            {"tools/call", RESULT("{}")},
+            {"tools/call", RESULT("{\"content\":[]}")},
             {"prompts/get", BROKEN},
-            {"prompts/get", RESULT("{}")},
+            {"prompts/get", RESULT("{\"messages\":[]}")},
         };
         fake f;
         fake_ready(&f, replies, &plain, true);
@@ -121,7 +126,7 @@ static void test_how_often(void **state)
     fake f;
     fake_ready(&f, replies, &plain, true);
     int64_t before = f.now;
-    call(&f, "resources/read", "{\"uri\":\"mem:a\"}");
+    call(&f, "resources/read", "{\"uri\":\"mem:a\",\"name\":\"n\"}");
     assert_int_equal(f.rc, MCP_ECLOSED);
     assert_contains(f.text, "resources/read was repeated without success");
     assert_int_equal(count_of(&f, "resources/read"), 4);
@@ -132,15 +137,18 @@ static void test_how_often(void **state)
         MODERN,
         {"resources/list", BROKEN},
         {"resources/list", BROKEN},
-        {"resources/list", RESULT("{\"resources\":[{\"uri\":\"mem:a\"}],\"nextCursor\":\"2\"}")},
+        {"resources/list",
+         RESULT("{\"resources\":[{\"uri\":\"mem:a\",\"name\":\"n\"}],\"nextCursor\":\"2\"}")},
         {"resources/list", BROKEN},
         {"resources/list", BROKEN},
-        {"resources/list", RESULT("{\"resources\":[{\"uri\":\"mem:b\"}]}")}};
+        {"resources/list", RESULT("{\"resources\":[{\"uri\":\"mem:b\",\"name\":\"n\"}]}")}};
     fake_ready(&f, pages, &plain, true);
     mcp_client_list(f.client, "resources/list", NULL, fake_done, &f);
     fake_run(&f);
     assert_int_equal(f.rc, MCP_OK);
-    assert_string_equal(f.result, "{\"resources\":[{\"uri\":\"mem:a\"},{\"uri\":\"mem:b\"}]}");
+    assert_string_equal(
+        f.result,
+        "{\"resources\":[{\"uri\":\"mem:a\",\"name\":\"n\"},{\"uri\":\"mem:b\",\"name\":\"n\"}]}");
     assert_contains(f.sent[f.n_sent - 1], "\"cursor\":\"2\"");
     assert_int_equal(count_of(&f, "resources/list"), 6);
     fake_close(&f);
@@ -199,7 +207,8 @@ static void test_what_is_no_reason(void **state)
         MODERN, {"prompts/list", "!200"}, {"prompts/get", "!502"}, {"resources/list", "!000"}};
     static const fake_reply legacy[FAKE_REPLIES] = {
         {"server/discover", "!400"},
-        {"initialize", RESULT("{\"protocolVersion\":\"2025-11-25\"}")},
+        {"initialize",
+         RESULT("{\"protocolVersion\":\"2025-11-25\"," SERVER ",\"capabilities\":{}}")},
         {"prompts/list", BROKEN}};
     static const char *const methods[] = {"prompts/list", "prompts/get", "resources/list"};
     fake f;
@@ -226,7 +235,8 @@ static void test_discovery(void **state)
     static const fake_reply once[FAKE_REPLIES] = {{"server/discover", BROKEN}, MODERN};
     static const fake_reply always[FAKE_REPLIES] = {
         {"server/discover", BROKEN},
-        {"initialize", RESULT("{\"protocolVersion\":\"2025-11-25\"}")}};
+        {"initialize",
+         RESULT("{\"protocolVersion\":\"2025-11-25\"," SERVER ",\"capabilities\":{}}")}};
     fake f;
     fake_ready(&f, once, &plain, true);
     assert_true(mcp_client_is_modern(f.client));

@@ -81,15 +81,15 @@ static const struct line {
      "server/discover "},
     {"versions of a wrong type",
      NULL,
-     {{"server/discover", RESULT("{\"supportedVersions\":{}}")}},
+     {{"server/discover", RESULT("{\"capabilities\":{},\"supportedVersions\":{}}")}},
      MCP_EPROTOCOL,
-     "\"supportedVersions\" is object, not array",
+     "/result/supportedVersions: expected array, got object",
      "server/discover "},
     {"capabilities of a wrong type",
      NULL,
      {{"server/discover", RESULT("{\"supportedVersions\":[\"2026-07-28\"],\"capabilities\":[]}")}},
      MCP_EPROTOCOL,
-     "\"capabilities\" is array",
+     "/result/capabilities: expected object, got array",
      "server/discover "},
     {"unknown resultType",
      NULL,
@@ -223,7 +223,7 @@ static const struct line {
      {{"server/discover", ERROR("-32601", "")},
       {"initialize",
        RESULT("{\"supportedVersions\":[\"2026-07-28\"],\"protocolVersion\":\"2025-11-25\","
-              "\"capabilities\":{\"resources\":{}},\"serverInfo\":{\"name\":\"s\"},"
+              "\"capabilities\":{\"resources\":{}}," SERVER ","
               "\"instructions\":\"be kind\"}")}},
      MCP_OK,
      "2025-11-25",

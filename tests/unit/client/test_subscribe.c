@@ -1,15 +1,15 @@
 /* Subscriptions: one function for both eras, the notifications, and recovery of lost subscriptions. */
 #include "fake_server.h"
 
-#define MODERN                                                                \
-    {                                                                         \
-        "server/discover", RESULT("{\"supportedVersions\":[\"2026-07-28\"]}") \
+#define MODERN                                                                                    \
+    {                                                                                             \
+        "server/discover", RESULT("{\"supportedVersions\":[\"2026-07-28\"],\"capabilities\":{}}") \
     }
-#define LEGACY(capabilities)                                                                   \
-    {"server/discover", ERROR("-32601", "")},                                                  \
-    {                                                                                          \
-        "initialize",                                                                          \
-            RESULT("{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{" capabilities "}}") \
+#define LEGACY(capabilities)                                               \
+    {"server/discover", ERROR("-32601", "")},                              \
+    {                                                                      \
+        "initialize", RESULT("{\"protocolVersion\":\"2025-11-25\"," SERVER \
+                             ",\"capabilities\":{" capabilities "}}")      \
     }
 #define NOTICE(method, params) \
     "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/" method "\",\"params\":" params "}"
@@ -393,7 +393,7 @@ static void test_watch_without_stream(void **state)
     static const fake_reply replies[FAKE_REPLIES] = {
         {"server/discover", "!404"},
         {"initialize",
-         RESULT("{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{\"resources\":{"
+         RESULT("{\"protocolVersion\":\"2025-06-18\"," SERVER ",\"capabilities\":{\"resources\":{"
                 "\"subscribe\":true}}}")},
         {"notifications/initialized", NULL},
         {"resources/subscribe", RESULT("{}")}};

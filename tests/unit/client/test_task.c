@@ -7,24 +7,30 @@
         "server/discover",                                                                      \
             RESULT("{\"supportedVersions\":[\"2026-07-28\"],\"capabilities\":{" EXTENSION "}}") \
     }
-#define LEGACY(more)                                                                             \
-    {"server/discover", ERROR("-32601", "")},                                                    \
-    {                                                                                            \
-        "initialize", RESULT("{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tasks\":{" \
-                             "\"requests\":{\"tools\":{\"call\":{}}}" more "}}}")                \
+#define LEGACY(more)                                                                              \
+    {"server/discover", ERROR("-32601", "")},                                                     \
+    {                                                                                             \
+        "initialize",                                                                             \
+            RESULT("{\"protocolVersion\":\"2025-11-25\"," SERVER ",\"capabilities\":{\"tasks\":{" \
+                   "\"requests\":{\"tools\":{\"call\":{}}}" more "}}}")                           \
     }
 #define STATE(status, more) "\"taskId\":\"t 1\",\"status\":\"" status "\"" more
 #define CREATED             RESULT("{\"resultType\":\"task\"," STATE("working", ",\"pollIntervalMs\":5000") "}")
 #define GOT(status, more)   RESULT("{\"resultType\":\"complete\"," STATE(status, more) "}")
-#define MADE                RESULT("{\"task\":{" STATE("working", ",\"pollInterval\":3000") "}}")
+#define TIMES                                                                                     \
+    ",\"createdAt\":\"2026-01-01T00:00:00Z\",\"lastUpdatedAt\":\"2026-01-01T00:00:00Z\",\"ttl\":" \
+    "null"
+#define MADE RESULT("{\"task\":{" STATE("working", TIMES ",\"pollInterval\":3000") "}}")
 #define ASKS                                                                              \
     GOT("input_required", ",\"inputRequests\":{\"k\":{\"method\":\"elicitation/create\"," \
                           "\"params\":{\"message\":\"?\",\"requestedSchema\":{\"type\":"  \
                           "\"object\",\"properties\":{}}}}}")
-#define MUST                                                                            \
-    "{\"tools\":[{\"name\":\"must\",\"inputSchema\":{},\"execution\":{\"taskSupport\":" \
-    "\"required\"}},"                                                                   \
-    "{\"name\":\"may\",\"inputSchema\":{},\"execution\":{\"taskSupport\":\"optional\"}}]}"
+#define MUST                                                                                  \
+    "{\"tools\":[{\"name\":\"must\",\"inputSchema\":{\"type\":\"object\"},\"execution\":{"    \
+    "\"taskSupport\":"                                                                        \
+    "\"required\"}},"                                                                         \
+    "{\"name\":\"may\",\"inputSchema\":{\"type\":\"object\"},\"execution\":{\"taskSupport\":" \
+    "\"optional\"}}]}"
 
 typedef struct program {
     fake fake; /* must be first, because fake_done() expects a fake */
@@ -134,8 +140,8 @@ static void test_legacy(void **state)
         {"tools/call", ERROR("-32601", ",\"message\":\"as a task\"")},
         {"tools/call", MADE},
         {"tools/list", RESULT(MUST)},
-        {"tasks/get", RESULT("{" STATE("working", "") "}")},
-        {"tasks/get", RESULT("{" STATE("input_required", "") "}")},
+        {"tasks/get", RESULT("{" STATE("working", TIMES) "}")},
+        {"tasks/get", RESULT("{" STATE("input_required", TIMES) "}")},
         {"tasks/result", RESULT("{\"content\":[]}")},
     };
     (void)state;
@@ -189,8 +195,8 @@ static void test_outcomes(void **state)
         {CREATED, ASKS, MCP_ECANCELLED, "not now", "tools/call tasks/get tasks/cancel "},
         {RESULT("{\"resultType\":\"task\",\"taskId\":7}"), NULL, MCP_EPROTOCOL, "taskId",
          "tools/call "},
-        {RESULT("{\"resultType\":\"task\"," STATE("completed", ",\"result\":{}") "}"), NULL, MCP_OK,
-         "", "tools/call "},
+        {RESULT("{\"resultType\":\"task\"," STATE("completed", ",\"result\":{\"content\":[]}") "}"),
+         NULL, MCP_OK, "", "tools/call "},
         {RESULT("{\"content\":[]}"), NULL, MCP_OK, "", "tools/call "},
     };
     (void)state;
@@ -332,7 +338,7 @@ static void test_patience(void **state)
         MODERN,
         {"tools/call", CREATED},
         {"tasks/get", "!502 no"},
-        {"tasks/get", GOT("completed", ",\"result\":{}")}};
+        {"tasks/get", GOT("completed", ",\"result\":{\"content\":[]}")}};
     static const fake_reply always[FAKE_REPLIES] = {
         MODERN, {"tools/call", CREATED}, {"tasks/get", "!502 no"}, {"tasks/cancel", RESULT("{}")}};
     static const fake_reply endless[FAKE_REPLIES] = {MODERN,
@@ -368,7 +374,7 @@ static void test_no_memory(void **state)
         MODERN,
         {"tools/call", CREATED},
         {"tasks/get", ASKS},
-        {"tasks/get", GOT("completed", ",\"result\":{}")},
+        {"tasks/get", GOT("completed", ",\"result\":{\"content\":[]}")},
         {"tasks/update", RESULT("{}")},
         {"tasks/cancel", RESULT("{}")},
     };
