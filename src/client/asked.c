@@ -4,6 +4,8 @@
  */
 #include "client/client.h"
 
+#include <mcp/sys/json.h>
+
 static void reply_result(mcp__incoming *in, mcp_str result)
 {
     mcp_channel *channel = in->channel;
@@ -143,6 +145,57 @@ void mcp__client_asked_cancelled(mcp__incoming *in)
     resume_timeouts(client);
 }
 
+/* Copies the members of a JSON text, except that with this quoted key, whose text is returned. */
+static mcp_str put_members(mcp__json_list *to, mcp_str object, mcp_str except)
+{
+    mcp_json_text_iter it = {0};
+    mcp_str key, value, found = {NULL, 0};
+    while (mcp_json_text_next(object, &it, &key, &value)) {
+        if (mcp_str_eq(key, except)) {
+            found = value;
+            continue;
+        }
+        mcp__json_next(to);
+        mcp__buf_str(to->buf, key);
+        mcp__buf_char(to->buf, ':');
+        mcp__buf_str(to->buf, value);
+    }
+    return found;
+}
+
+/* The answer to a question that belongs to a task names the task (2025-11-25, basic/utilities/tasks,
+ * "Associating Task-Related Messages"). Writes the answer with that name. */
+static int put_related(const mcp_question *q, const mcp_json *task, mcp__buf *to)
+{
+    mcp__json_list result = mcp__json_begin_object(to);
+    mcp_str meta = put_members(&result, mcp__buf_view(&q->answer), MCP_STR("\"_meta\""));
+    mcp__json_name(&result, "_meta");
+    mcp__json_list members = mcp__json_begin_object(to);
+    put_members(&members, meta, MCP_STR("\"" MCP__META_RELATED_TASK "\""));
+    mcp__json_name(&members, MCP__META_RELATED_TASK);
+    mcp__json_put_value(to, task);
+    mcp__json_end(&members);
+    mcp__json_end(&result);
+    return to->failed;
+}
+
+static void reply_answer(mcp__incoming *in, const mcp_question *q)
+{
+    const mcp__revision *r = q->client->revision;
+    const mcp_json *meta = mcp_json_get(mcp_json_root(q->doc), "_meta");
+    const mcp_json *task = mcp_json_get(meta, MCP__META_RELATED_TASK);
+    bool is_related = r && r->tasks == MCP__TASKS_ASKED && mcp_json_is(task, MCP_JSON_OBJECT);
+    mcp__buf b;
+    mcp__buf_init(&b, in->allocator, 0);
+    if (!is_related)
+        reply_result(in, mcp__buf_view(&q->answer));
+    else if (put_related(q, task, &b) == MCP_OK)
+        reply_result(in, mcp__buf_view(&b));
+    else
+        mcp__incoming_drop(in);
+    mcp__buf_free(&b);
+}
+
 /* Sends the answer to a question. */
 static void reply(mcp_question *q)
 {
@@ -155,7 +208,7 @@ static void reply(mcp_question *q)
     if (q->failed)
         mcp__incoming_error(in, q->code, text, mcp__buf_view(&q->data));
     else
-        reply_result(in, text);
+        reply_answer(in, q);
 }
 
 void mcp__client_answer(mcp_client *client)

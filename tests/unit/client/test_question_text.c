@@ -55,6 +55,15 @@ static void test_answers(void **state)
         {"2025-11-25", "sampling/createMessage", SAMPLE,
          RESULT_OF("[" BLOCK("a") "," BLOCK("b") "]"),
          "\"result\":" RESULT_OF("[" BLOCK("a") "," BLOCK("b") "]")},
+        /* a question of a task is answered with the name of the task */
+        {"2025-11-25", "roots/list",
+         "{\"_meta\":{\"io.modelcontextprotocol/related-task\":{\"taskId\":\"t 1\"}}}",
+         "{\"roots\":[],\"_meta\":{\"io.modelcontextprotocol/related-task\":1,\"k\":2.50}}",
+         "\"result\":{\"roots\":[],\"_meta\":{\"k\":2.50,"
+         "\"io.modelcontextprotocol/related-task\":{\"taskId\":\"t 1\"}}}}"},
+        {"2025-06-18", "roots/list",
+         "{\"_meta\":{\"io.modelcontextprotocol/related-task\":{\"taskId\":\"t 1\"}}}",
+         "{\"roots\":[]}", "\"result\":{\"roots\":[]}}"},
         {"2025-06-18", "sampling/createMessage", SAMPLE, RESULT_OF("[" BLOCK("a") "]"),
          "\"result\":" RESULT_OF(BLOCK("a"))},
         {"2025-06-18", "sampling/createMessage", SAMPLE,
