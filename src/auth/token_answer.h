@@ -16,7 +16,8 @@ enum {
 
 /* ---- endpoint_answer.c: all endpoints -------------------------------------------------------- */
 
-/* Parses an answer from `url`, whose body must be a JSON object. If the status is not 200 or 201,
+/* Parses an answer from `url`, whose body must be a JSON object, or a form, which some servers send;
+ * *ret then has its fields as strings. If the status is not 200 or 201,
  * or the body has `error`, the result is the fault of that error. A body that is no JSON is quoted
  * in the text of the error, cut. *ret is written only if the result is MCP__OAUTH_OK. */
 mcp__oauth_fault mcp__oauth_answer_read(mcp_json_doc **ret, int status, mcp_str body, mcp_str url,

@@ -363,7 +363,14 @@ static const struct {
     {202, "token", MCP__OAUTH_ANSWER_STATUS, "HTTP 202 ("},
     {400, "code=abc", MCP__OAUTH_ANSWER_STATUS, "HTTP 400 ("},
     {400, "no eyJhbGciOiJIUzI1NiJ9abc", MCP__OAUTH_ANSWER_STATUS, "HTTP 400 ("},
-    {200, "access_token=SECRET&token_type=bearer", MCP__OAUTH_ANSWER_JSON, ""},
+    {200, "access_token=SECRET&token_type", MCP__OAUTH_ANSWER_JSON, ""},
+    {200, "access_token=SECRET%", MCP__OAUTH_ANSWER_JSON, ""},
+    {200, "access_token=SECRET&access_token=SECRET", MCP__OAUTH_ANSWER_JSON, ""},
+    {200, "access_token=%FFSECRET", MCP__OAUTH_ANSWER_JSON, ""},
+    {200, "access_token=SECRET&\nx=y", MCP__OAUTH_ANSWER_JSON, ""},
+    {400, "error=invalid_grant&error_description=The+code+is+old%21", MCP__OAUTH_INVALID_GRANT,
+     "invalid_grant, The code is old! (" URL ")"},
+    {200, "error=invalid_grant", MCP__OAUTH_INVALID_GRANT, ""},
     {200, "[\"SECRET\"]", MCP__OAUTH_ANSWER_JSON, ""},
     {200, "", MCP__OAUTH_ANSWER_JSON, ""},
     {204, "", MCP__OAUTH_ANSWER_STATUS, "HTTP 204"},
@@ -416,6 +423,12 @@ static const struct {
     {A ",\"token_type\":\"mac\"}", MCP__WANT_EITHER, MCP__OAUTH_TOKEN_TYPE,
      ": mac instead of DPoP or Bearer ("},
     {A "}", MCP__WANT_BEARER, MCP__OAUTH_OK, "a.b  -  -1"},
+    /* a form */
+    {"access_token=a.b%2B&scope=x+y&expires_in=60&token_type=bearer&refresh_token=",
+     MCP__WANT_BEARER, MCP__OAUTH_OK, "a.b+  x y  60"},
+    {"access_token=&token_type=bearer", MCP__WANT_BEARER, MCP__OAUTH_ANSWER_FORM, "access_token"},
+    {"access_token=a.b&token_type=mac", MCP__WANT_EITHER, MCP__OAUTH_TOKEN_TYPE,
+     ": mac instead of"},
     {A "}", MCP__WANT_EITHER, MCP__OAUTH_OK, "a.b  -  -1"},
     {A "}", MCP__WANT_DPOP, MCP__OAUTH_ANSWER_FORM, "token_type"},
     {A ",\"token_type\":\"\"}", MCP__WANT_BEARER, MCP__OAUTH_ANSWER_FORM, "token_type"},
@@ -538,7 +551,7 @@ static void test_device(void **state)
 static void test_answers_memory_and_size(void **state)
 {
     (void)state;
-    mcp__token_answer t;
+    mcp__token_answer t, of_form;
     mcp__device_answer d;
     mcp__registered r;
     for (size_t n = 1;; n++) {
@@ -547,11 +560,14 @@ static void test_answers_memory_and_size(void **state)
         mcp__oauth_fault faults[] = {
             mcp__token_answer_read(&t, 200, MCP_STR(T "}"), MCP_STR(URL), MCP__WANT_BEARER, &a,
                                    NULL),
+            mcp__token_answer_read(&of_form, 200, MCP_STR("access_token=a"), MCP_STR(URL),
+                                   MCP__WANT_BEARER, &a, NULL),
             mcp__device_answer_read(&d, 200, MCP_STR(D ",\"verification_uri\":\"https://a\"}"),
                                     MCP_STR(URL), false, &a, NULL),
             mcp__registered_read(&r, 201, MCP_STR("{\"client_id\":\"a\"}"), MCP_STR(URL), &a, NULL),
         };
         mcp__token_answer_clear(&t);
+        mcp__token_answer_clear(&of_form);
         mcp__device_answer_clear(&d);
         mcp__registered_clear(&r);
         size_t failed = 0;
