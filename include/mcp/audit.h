@@ -46,6 +46,9 @@ typedef struct mcp_audit_record {
     uint64_t duration_ms;
     /* The params of the request; NULL if there are none. */
     const mcp_json *params;
+    /* Why the client cancelled the request: `reason` of its notifications/cancelled, at most 256 bytes
+     * of it. Empty if it gave none or the request was not cancelled so. */
+    mcp_str reason;
 } mcp_audit_record;
 
 /* Sets a function that is called once for each request that reached a method of the server or was

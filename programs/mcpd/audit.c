@@ -219,6 +219,7 @@ void audit_request(const mcp_audit_record *r, void *user)
     add_text(&l, "outcome", mcp_str_from(outcomes[r->outcome]), WORD_ROOM);
     if (r->code)
         add_number(&l, "code", r->code);
+    add_text(&l, "reason", r->reason, WORD_ROOM);
     add_number(&l, "duration_ms", (int64_t)r->duration_ms);
     add_flag(&l, "inner", r->inner);
     add_flag(&l, "cut", l.cut);

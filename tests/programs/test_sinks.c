@@ -83,7 +83,8 @@ static void put_audit(mcp_str text)
                                       .caller = text.ptr,
                                       .method = text,
                                       .name = text,
-                                      .source = text},
+                                      .source = text,
+                                      .reason = text},
                   &a);
     audit_refused(&a, &(mcp_http_record){.size = sizeof(mcp_http_record),
                                          .refused = true,

@@ -30,6 +30,15 @@ void mcp__audit_keep(mcp_request *req)
         req->used.caller = mcp_request_strdup(req, mcp_str_from(o->caller));
 }
 
+void mcp__audit_cancelled(mcp_request *req, mcp_str reason)
+{
+    enum { MOST = 256 };
+    if (!reason.len || req->used.recorded || req->used.reason)
+        return;
+    reason.len = mcp__utf8_cut(reason.ptr, MCP__MIN(reason.len, (size_t)MOST));
+    req->used.reason = mcp_request_strdup(req, reason); /* without memory, there is no reason */
+}
+
 /* ---- what the request is about --------------------------------------------------------------- */
 
 static mcp_str name_in(const mcp_json *object)
@@ -117,6 +126,7 @@ void mcp__audit_end(mcp_request *req)
         .duration_ms = mcp__usage_elapsed(req),
         .inner = channel ? channel->options.inner : req->used.inner,
         .params = req->in.message.params,
+        .reason = mcp_str_from(req->used.reason),
     };
     r.code = code_of(req, r.outcome);
     set_target(req, &r);

@@ -9,6 +9,8 @@
 void mcp__audit_begin(mcp_request *req);
 /* Must be called before the channel of a request in flight may be freed. */
 void mcp__audit_keep(mcp_request *req);
+/* Keeps the reason of a cancellation. */
+void mcp__audit_cancelled(mcp_request *req, mcp_str reason);
 void mcp__audit_end(mcp_request *req);
 
 #endif

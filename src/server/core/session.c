@@ -86,8 +86,12 @@ static void note_cancelled(mcp_channel *channel, const mcp_json *params)
 {
     const mcp_json *id = mcp_json_get(params, "requestId");
     mcp__incoming *in = mcp__is_id(id) ? mcp__channel_find(channel, id) : NULL;
-    if (in && !mcp_str_eq(in->message.method, MCP_STR("initialize")))
-        role_cancel(in);
+    if (!in || mcp_str_eq(in->message.method, MCP_STR("initialize")))
+        return;
+    mcp_request *req = mcp__container(in, mcp_request, in);
+    if (req->server->audit.ended)
+        mcp__audit_cancelled(req, mcp_json_string(mcp_json_get(params, "reason")));
+    role_cancel(in);
 }
 
 static void note_initialized(mcp__session *session)

@@ -35,6 +35,7 @@ typedef struct mcp__used {
     int64_t since;      /* when the request began, in milliseconds */
     uint64_t bytes;     /* size of the contents in the result */
     const char *caller; /* of audit.c; NULL while the channel has it */
+    const char *reason; /* of audit.c; NULL if the client gave none for its cancellation */
     mcp__used_outcome outcome;
     bool inner;    /* the same */
     bool denied;   /* access rules deny the item that was requested */

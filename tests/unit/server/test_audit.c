@@ -27,6 +27,9 @@ static void ended(const mcp_audit_record *record, void *user)
     if (record->duration_ms)
         len += (size_t)snprintf(told + len, sizeof(told) - len, " %ums",
                                 (unsigned)record->duration_ms);
+    if (record->reason.len)
+        len += (size_t)snprintf(told + len, sizeof(told) - len, " because %.*s",
+                                (int)record->reason.len, record->reason.ptr);
     snprintf(told + len, sizeof(told) - len, "%s;", record->inner ? " inner" : "");
 }
 
@@ -253,9 +256,9 @@ static void test_later(void **state)
     TOLD("p tools/call 't' ok 11ms;");
     rig_say(&r, peer,
             "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
-            "\"requestId\":2}}");
+            "\"requestId\":2,\"reason\":\"had enough\"}}");
     mcp_reply_finish(r.kept[1], MCP_OK);
-    TOLD("p tools/call 't' cancelled 11ms;");
+    TOLD("p tools/call 't' cancelled 11ms because had enough;");
     mcp_channel_tick(peer, r.now += 5000);
     TOLD(""); /* the handler is still running */
     mcp_reply_finish(r.kept[2], MCP_OK);
@@ -276,13 +279,13 @@ static void test_gone(void **state)
     rig_call_tool(&r, peer, 2, "t");
     rig_say(&r, peer,
             "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
-            "\"requestId\":2}}");
+            "\"requestId\":2,\"reason\":\"left\"}}");
     mcp_channel_free(peer);
     TOLD("");
     mcp_reply_finish(r.kept[0], MCP_OK);
     TOLD("192.0.2.7 tools/call 't' cancelled;");
     mcp_reply_finish(r.kept[1], MCP_OK);
-    TOLD("192.0.2.7 tools/call 't' cancelled;");
+    TOLD("192.0.2.7 tools/call 't' cancelled because left;");
     rig_close(&r);
 }
 
