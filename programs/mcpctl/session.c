@@ -52,7 +52,10 @@ static void interrupt(waiting *w)
     session *s = w->c->session;
     s->interrupted = true;
     bar_end();
-    if (w->call && mcp_client_cancel(s->client, w->call, "interrupted") == MCP_OK)
+    bool cancels = w->call && mcp_client_cancel(s->client, w->call, "interrupted") == MCP_OK;
+    if (cancels && !w->quietly)
+        say("%s: interrupted; the server is told that the call is cancelled", w->what);
+    if (cancels)
         for (int64_t until = mcp_loop_now(s->loop) + PATIENCE_MS;
              !w->done && mcp_loop_now(s->loop) < until;)
             mcp_loop_step(s->loop, 50);

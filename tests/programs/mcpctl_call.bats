@@ -142,7 +142,7 @@ WORDS
     [ "$output" = 'done' ]
     export WORKSHOP_LOG=$PWD/log
     # A background job ignores SIGINT unless it is reset.
-    env --default-signal=INT "$MCPCTL" call --yes --trace trace slow -- "$workshop" >output 3>&- &
+    env --default-signal=INT "$MCPCTL" call --yes --trace trace slow -- "$workshop" >output 2>said 3>&- &
     local call=$! code=0
     until grep -qs notifications/progress trace; do
         kill -0 $call
@@ -152,6 +152,7 @@ WORDS
     wait $call || code=$?
     [ $code -eq 130 ]
     [ ! -s output ]
+    grep -qx 'mcpctl: call slow: interrupted; the server is told that the call is cancelled' said
     [[ $(cat log) == *notifications/cancelled*requestId* ]]
 }
 
