@@ -118,8 +118,24 @@ static bool look(const server_file *file, void *user)
 
 bool is_address(const char *text)
 {
-    return strncmp(text, "http://", 7) == 0 || strncmp(text, "https://", 8) == 0 ||
+    return strncasecmp(text, "http://", 7) == 0 || strncasecmp(text, "https://", 8) == 0 ||
            strncmp(text, "unix:", 5) == 0;
+}
+
+/* Copies an address with scheme and host in lower case, as URLs are compared, for logins too. */
+static char *copy_address(const char *text)
+{
+    char *url = strdup(text), *authority = url ? strstr(url, "://") : NULL;
+    if (!authority)
+        return url;
+    authority += 3;
+    char *end = authority + strcspn(authority, "/?#");
+    const char *user = memchr(authority, '@', (size_t)(end - authority));
+    for (char *c = url; c < end; c++) {
+        if ((c < authority || !user || c > user) && *c >= 'A' && *c <= 'Z')
+            *c = (char)(*c + ('a' - 'A'));
+    }
+    return url;
 }
 
 static int find_name(ctl *c, server **ret)
@@ -171,7 +187,7 @@ int server_find(ctl *c, server **ret)
     if (s && c->server)
         s->argv = c->server;
     else if (s)
-        s->url = strdup(c->set.server);
+        s->url = copy_address(c->set.server);
     if (s && (s->argv || s->url))
         return add_headers(c, s);
     say("out of memory");

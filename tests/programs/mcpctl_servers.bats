@@ -51,6 +51,11 @@ load support/mcpctl
     done
     run "$MCPCTL" read "file://$PWD/folder/a" -s "$url"
     [ "$output" = hello ]
+    # Scheme and host may be in capitals, for a login as well.
+    run -0 "$MCPCTL" read "file://$PWD/folder/a" -s "${url/http/HTTP}"
+    [ "$output" = hello ]
+    run "$MCPCTL" login "${url/http/HTTP}" --no-browser
+    [[ $output == *"http://127.0.0.1:"* && $output != *"no configuration file"* ]]
     kill "$server"
     wait "$server" || :
     run "$MCPCTL" info -s "$url"
