@@ -11,9 +11,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <common/file.h>
@@ -399,7 +401,8 @@ static bool replace(edit *d)
     if (!create(d, name, d->made, strlen(d->made)))
         return REFUSE(d, "it cannot be written: %s", strerror(errno));
     bool ok = is_unchanged(d) || REFUSE(d, "it was changed meanwhile; nothing was written");
-    if (ok && renameat2(d->folder, name, d->folder, d->base, d->exists ? 0 : RENAME_NOREPLACE) < 0)
+    unsigned how = d->exists ? 0 : RENAME_NOREPLACE;
+    if (ok && syscall(SYS_renameat2, d->folder, name, d->folder, d->base, how) < 0)
         ok = REFUSE(d, "it cannot be written: %s", strerror(errno));
     if (!ok)
         unlinkat(d->folder, name, 0);

@@ -76,14 +76,14 @@ static void close_others(int first)
 
 static bool set_limit(int what, uint64_t most)
 {
-    struct rlimit now;
+    struct rlimit now; /* glibc's functions take an enum that other C libraries do not have */
 
-    if (getrlimit((__rlimit_resource_t)what, &now) < 0)
+    if (syscall(SYS_prlimit64, 0, what, NULL, &now) < 0)
         return false;
     if (now.rlim_max == RLIM_INFINITY || now.rlim_max > most)
         now.rlim_max = (rlim_t)most;
     now.rlim_cur = now.rlim_max;
-    return setrlimit((__rlimit_resource_t)what, &now) == 0;
+    return syscall(SYS_prlimit64, 0, what, &now, NULL) == 0;
 }
 
 static bool set_limits(const mcp__spawn *s)

@@ -20,6 +20,10 @@
 
 #include "io/children/calls.h"
 
+#ifndef PR_SET_VMA /* musl's header lacks it */
+#define PR_SET_VMA 0x53564d41
+#endif
+
 enum {
     ALL = MCP__FOR_SOURCES | MCP__FOR_PROGRAMS,
     SOURCES = MCP__FOR_SOURCES,

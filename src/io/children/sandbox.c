@@ -258,11 +258,11 @@ static void lower_limit(int what, rlim_t most)
 {
     struct rlimit now;
 
-    if (getrlimit((__rlimit_resource_t)what, &now) < 0)
+    if (syscall(SYS_prlimit64, 0, what, NULL, &now) < 0)
         return;
     now.rlim_max = MCP__MIN(now.rlim_max, most);
     now.rlim_cur = MCP__MIN(now.rlim_cur, most);
-    (void)setrlimit((__rlimit_resource_t)what, &now);
+    (void)syscall(SYS_prlimit64, 0, what, &now, NULL);
 }
 
 /* Leaves half of the tasks that the user may have to the user's other processes. */
