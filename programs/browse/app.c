@@ -38,7 +38,7 @@ static void on_logged(peer *p, look l, const char *before, mcp_str text, void *u
 {
     app *a = user;
     (void)p;
-    journal_add(&a->log, l, before, text);
+    tail_add(&a->log, l, before, text);
     a->is_dirty = true;
 }
 
@@ -46,7 +46,7 @@ static void on_traced(peer *p, bool sent, mcp_str message, void *user)
 {
     app *a = user;
     (void)p;
-    journal_add(&a->trace, sent ? LOOK_NAME : LOOK_PLAIN, sent ? "> " : "< ", message);
+    tail_add(&a->trace, sent ? LOOK_NAME : LOOK_PLAIN, sent ? "> " : "< ", message);
     a->is_dirty = a->is_dirty || a->bottom == BOTTOM_TRACE;
 }
 
@@ -78,10 +78,10 @@ void app_close(app *a)
     for (size_t i = 0; i < a->n_peers; i++) {
         peer_close(&a->peers[i]);
         for (size_t k = 0; k < LISTS; k++)
-            search_end(&a->tabs[i][k].search), tree_clear(&a->tabs[i][k].tree);
+            search_clear(&a->tabs[i][k].search), tree_clear(&a->tabs[i][k].tree);
     }
-    journal_clear(&a->log);
-    journal_clear(&a->trace);
+    tail_clear(&a->log);
+    tail_clear(&a->trace);
     free(a->tabs);
 }
 
@@ -95,7 +95,7 @@ void app_reopen(app *a)
     }
     for (size_t k = 0; k < LISTS; k++) {
         tab *t = &a->tabs[a->peer][k];
-        search_end(&t->search);
+        search_clear(&t->search);
         tree_clear(&t->tree);
         *t = (tab){.missing = TREE_NONE};
     }

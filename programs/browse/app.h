@@ -7,7 +7,7 @@
 #include "content.h"
 #include "dialog.h"
 #include "edit.h"
-#include "journal.h"
+#include "tail.h"
 #include "keys.h"
 #include "lines.h"
 #include "marks.h"
@@ -85,7 +85,7 @@ typedef struct app {
         mcp_question *question;
     } questions[16]; /* that wait until the one before was answered */
     size_t n_questions;
-    journal log, trace;
+    tail log, trace;
     marks marks;
     collecting collect;
     bool prints;    /* the context is printed at the end */

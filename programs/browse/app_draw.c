@@ -153,8 +153,8 @@ void app_draw(app *a, screen *s)
         size_t rows = body.rows / 3;
         area below = {body.row + body.rows - rows, 0, rows, body.columns};
         body.rows -= rows;
-        journal_draw(a->bottom == BOTTOM_LOG ? &a->log : &a->trace, s, below,
-                     a->bottom == BOTTOM_LOG ? "Log" : "Messages");
+        tail_draw(a->bottom == BOTTOM_LOG ? &a->log : &a->trace, s, below,
+                  a->bottom == BOTTOM_LOG ? "Log" : "Messages");
     }
     app_ask(a);
     if (app_dialog(a)) {

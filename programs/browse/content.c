@@ -208,7 +208,7 @@ static void put_by_line(lines *l, mcp_str text, look (*of)(mcp_str line))
 static bool put_form(lines *l, form f, mcp_str text)
 {
     switch (f) {
-    case FORM_MARKDOWN: return markdown_put(l, text);
+    case FORM_MARKDOWN: return markdown_lines(l, text);
     case FORM_JSON: return json_put(l, text, text.len > 8192 ? 2 : 4);
     case FORM_CSV: return csv_put(l, text, ',');
     case FORM_TSV: return csv_put(l, text, '\t');

@@ -23,7 +23,7 @@ void content_bytes(lines *l, mcp_str bytes);
 void result_put(lines *l, list_kind kind, const mcp_json *definition, const mcp_json *result);
 
 /* markdown.c. Returns false if the text could not be parsed. */
-bool markdown_put(lines *l, mcp_str text);
+bool markdown_lines(lines *l, mcp_str text);
 
 /* json_text.c: JSON text with folds. Returns false if it is not JSON. `fold` is the depth from which
  * objects and arrays are folded at first. */

@@ -142,7 +142,7 @@ void list_query(app *a, mcp_str before)
     if (t->query.len)
         search_begin(&t->search, edit_text(&t->query), before);
     else
-        search_end(&t->search);
+        search_clear(&t->search);
     t->list = (scroll){0};
     t->to_end = false;
     a->is_dirty = true;
@@ -154,7 +154,7 @@ void list_end_search(app *a)
     tab *t = app_tab(a);
     t->list.at = t->tree.is_on ? 0 : list_place(a); /* the selected entry stays selected */
     edit_set(&t->query, (mcp_str){0});
-    search_end(&t->search);
+    search_clear(&t->search);
     a->is_dirty = true;
 }
 

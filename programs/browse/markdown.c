@@ -231,7 +231,7 @@ static void put_nodes(state *s, size_t from, size_t end, look k)
         put_node(s, &s->tree->nodes[i], k);
 }
 
-bool markdown_put(lines *l, mcp_str text)
+bool markdown_lines(lines *l, mcp_str text)
 {
     markdown_tree tree;
     state s = {.tree = &tree, .lines = l};

@@ -103,7 +103,7 @@ void search_begin(search_state *s, mcp_str query, mcp_str before)
     s->total = s->next = 0;
 }
 
-void search_end(search_state *s)
+void search_clear(search_state *s)
 {
     forget(s, 0);
     free(s->items);

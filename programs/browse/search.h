@@ -29,7 +29,7 @@ typedef struct search_state {
 /* Begins to search. If the query only continues the one before, and all matches were kept, only
  * these are searched again. */
 void search_begin(search_state *s, mcp_str query, mcp_str before);
-void search_end(search_state *s);
+void search_clear(search_state *s);
 /* Searches entries that are in memory until they end or `is_late` returns true. Returns whether
  * something was found or the search went on. */
 bool search_step(search_state *s, pages *p, bool (*is_late)(void *), void *user);

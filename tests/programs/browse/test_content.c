@@ -110,9 +110,9 @@ static void markdown_is_bounded(void **state)
         memcpy(text + i, "[a]\n\n", 5);
     memset(text + REFERENCES, 'x', ADDRESS);
     memcpy(text + REFERENCES, "[a]: /", 6);
-    assert_false(markdown_put(&l, mcp_str_from(text)));
+    assert_false(markdown_lines(&l, mcp_str_from(text)));
     memset(deep, '>', sizeof(deep) - 1);
-    assert_false(markdown_put(&l, mcp_str_from(deep)));
+    assert_false(markdown_lines(&l, mcp_str_from(deep)));
     assert_int_equal(l.count, 0);
     content_text(&l, mcp_str_from(deep), MCP_STR("text/markdown"), MCP_STR("a"));
     assert_int_equal(l.len, sizeof(deep) - 1);
@@ -227,7 +227,7 @@ static void searching_goes_on_with_the_pages(void **state)
     search_step(&s, &p, never, NULL);
     assert_int_equal(s.count, 1);
     check_match(&s, 0, "mem:cc");
-    search_end(&s);
+    search_clear(&s);
     pages_reset(&p);
 }
 
