@@ -58,23 +58,9 @@ char *absolute_path(const char *path)
     return ret;
 }
 
-/* Returns the path of this program, which the entry contains because the host's PATH may differ. */
-static char *own_path(void)
-{
-    char *path = malloc(PATH_MAX);
-    ssize_t len = path ? readlink("/proc/self/exe", path, PATH_MAX - 1) : -1;
-    if (len < 0) {
-        free(path);
-        return strdup("mcpd");
-    }
-    path[len] = 0;
-    return path;
-}
-
 /* ---- the command ----------------------------------------------------------------------------- */
 
-/* Adds a word and takes ownership of it. Returns false if the word is NULL, or if out of memory. */
-static bool add_word(entry *e, char *word)
+bool entry_add_word(entry *e, char *word)
 {
     char **grown = word ? realloc(e->words, (e->count + 1) * sizeof(*grown)) : NULL;
     if (!grown) {
@@ -88,30 +74,31 @@ static bool add_word(entry *e, char *word)
 
 static bool add_path(entry *e, const char *name, const char *path)
 {
-    return add_word(e, strdup(name)) && add_word(e, absolute_path(path));
+    return entry_add_word(e, strdup(name)) && entry_add_word(e, absolute_path(path));
 }
 
 static bool add_source(entry *e, const source *s, modules *m)
 {
-    return add_word(e, source_is_module(s) ? modules_absolute(m, s->text, NULL)
-                                           : absolute_path(s->text));
+    return entry_add_word(e, source_is_module(s) ? modules_absolute(m, s->text, NULL)
+                                                 : absolute_path(s->text));
 }
 
 /* Adds the options of the command line; those of the configuration file stay there. */
 static bool add_words(entry *e, const settings *line, const settings *now, modules *m)
 {
-    bool ok = add_word(e, own_path());
+    bool ok = via_add(e, line, m);
     if (ok && line->config)
         ok = add_path(e, "--config", line->config);
     for (size_t i = 0; ok && i < line->kept.count; i++)
-        ok = add_word(e, strdup(line->kept.items[i]));
+        ok = entry_add_word(e, strdup(line->kept.items[i]));
     if (ok && !now->resource_tools && !now->no_resource_tools)
-        ok = add_word(e, strdup("--resource-tools"));
+        ok = entry_add_word(e, strdup("--resource-tools"));
     if (ok && line->prompts)
         ok = add_path(e, "--prompts", line->prompts);
     if (ok && line->audit)
-        ok = strcmp(line->audit, "-") ? add_path(e, "--audit", line->audit)
-                                      : add_word(e, strdup("--audit")) && add_word(e, strdup("-"));
+        ok = strcmp(line->audit, "-")
+                 ? add_path(e, "--audit", line->audit)
+                 : entry_add_word(e, strdup("--audit")) && entry_add_word(e, strdup("-"));
     for (size_t i = 0; ok && i < line->modules.count; i++)
         ok = add_path(e, "--module", line->modules.items[i]);
     for (size_t i = 0; ok && i < line->servers.count; i++)

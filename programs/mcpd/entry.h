@@ -22,6 +22,14 @@ bool entry_make(const char *name, const settings *line, const settings *now, boo
                 modules *m, entry *ret);
 void entry_clear(entry *e);
 
+/* Adds a word to the command and takes ownership of it. Returns false if the word is NULL, or if out of
+ * memory. */
+bool entry_add_word(entry *e, char *word);
+
+/* Adds how a host starts mcpd, by --via: its path, or a program with arguments that runs it (via.c). The
+ * entry has the words of mcpd after it. Returns false after reporting the error. */
+bool via_add(entry *e, const settings *line, modules *m);
+
 /* Returns a complete file with only this entry: JSON with one member or element per line, or TOML.
  * The caller frees it. Returns NULL after reporting the error. */
 char *entry_text(const entry *e);

@@ -6,7 +6,7 @@
 
 #include "hosts.h"
 
-const char program_name[] = "mcpd";
+const char *program_name = "mcpd";
 
 #define AT(field) offsetof(settings, field)
 #define LINE_ONLY .unkept = true, .line_only = true
@@ -450,6 +450,16 @@ static const option table[] = {
              "change, asks for confirmation, and keeps a copy of the file beside it. For "
              "claude-code the file is .mcp.json in the current folder, for the others the "
              "user's own file."},
+    {.name = "via",
+     .kind = OPTION_CHOICE,
+     .at = AT(via),
+     .argument = "WAY",
+     .choices = "path|npx|uvx|docker|wsl",
+     LINE_ONLY,
+     .help = "With --print-config or --install: how the host starts mcpd. path, the default, is "
+             "this program by its full path; npx and uvx are the packages of npm and PyPI, in "
+             "this version; docker is the image, with the folders read-only at the same paths; "
+             "wsl is this program, for a host on Windows."},
     {.name = "install-file",
      .kind = OPTION_TEXT,
      .at = AT(install_file),

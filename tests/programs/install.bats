@@ -292,6 +292,33 @@ on_terminal() {
     [ -z "$(find home -name '.mcpd-*')" ]
 }
 
+# via WAY SOURCE...: the words of the entry, in a line
+via() { "$MCPD" --print-config cursor --via "$@" 2>error | jq -r '.mcpServers.mcpd | [.command] + .args | join(" ")'; }
+
+@test "--via: the command of a package, of the image, or for a host on Windows; the paths stay as they are" {
+    local version mount
+    version=$("$MCPD" --version | sed -n '1s/.* //p')
+    python3 -c 'import sqlite3; sqlite3.connect("shop.db").execute("create table a(b)")'
+    [ "$(via path served)" = "$program --resource-tools $PWD/served" ]
+    [ "$(via npx served)" = "npx -y @libmcp/mcpd@${version/\~rc/-rc.} --resource-tools $PWD/served" ]
+    [ "$(via uvx served)" = "uvx libmcp-mcpd@${version/\~rc/rc} --resource-tools $PWD/served" ]
+    [ "$(WSL_DISTRO_NAME='My Debian' via wsl served)" = "wsl.exe -d My Debian -e $program --resource-tools $PWD/served" ]
+    [ "$(WSL_DISTRO_NAME='' via wsl served)" = "wsl.exe -e $program --resource-tools $PWD/served" ]
+    mount="type=bind,source=$PWD/served,target=$PWD/served,readonly --mount type=bind,source=$PWD,target=$PWD,readonly"
+    [ "$(via docker served 'sqlite:shop.db?name=shop')" = "docker run -i --rm --cap-drop ALL --security-opt no-new-privileges \
+--read-only --network none --mount $mount ghcr.io/libmcp/mcpd:${version/\~rc/-rc.} --resource-tools $PWD/served sqlite:$PWD/shop.db?name=shop" ]
+    # what needs the network has it
+    [[ "$(via docker served 'mcp:https://files.example/mcp')" != *--network* ]]
+    mkdir 'a,b'
+    ! via docker 'a,b'
+    grep "because of its comma" error
+    echo '{"mcpServers": {}}' >servers.json
+    ! via docker served --servers servers.json
+    grep "has no programs of other servers" error
+    run -2 "$MCPD" --via npx served
+    [[ "$output" == *"--via belongs to --print-config and --install"* ]]
+}
+
 @test "--install-file, and options that exclude each other" {
     echo '{"mcpServers": {}}' >mine.json
     run -0 install claude-code --install-file mine.json
