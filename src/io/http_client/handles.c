@@ -5,6 +5,9 @@
  * request to request is set again: the headers and the body.
  */
 #define _GNU_SOURCE
+#include <stdlib.h>
+#include <unistd.h>
+
 #include "io/http_client/http_client.h"
 
 enum {
@@ -53,12 +56,40 @@ static bool set_text(mcp__transfer *t, CURLoption option, const char *value)
     return t->multi->f.curl_easy_setopt(t->easy, option, value) == CURLE_OK;
 }
 
+/* Where distributions keep the certificates of authorities. */
+static const char *const bundles[] = {
+    "/etc/ssl/certs/ca-certificates.crt", /* Debian, Ubuntu, Arch, Alpine */
+    "/etc/pki/tls/certs/ca-bundle.crt",   /* Fedora, Red Hat */
+    "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
+    "/etc/ssl/ca-bundle.pem", /* openSUSE */
+    "/var/lib/ca-certificates/ca-bundle.pem",
+    "/etc/ssl/cert.pem", /* Alpine, the BSDs */
+};
+
+/* Returns the file of trusted certificates. NULL means that libcurl knows where the system has them, as a
+ * libcurl of the system does; one that is linked into a static program does not. */
+static const char *ca_file_of(mcp__transfer *t)
+{
+    const char *file = t->target.ca_file ? t->target.ca_file : secure_getenv("SSL_CERT_FILE");
+    const curl_version_info_data *v = t->multi->f.curl_version_info(CURLVERSION_NOW);
+
+    if (file && *file)
+        return file;
+    if (v->age >= CURLVERSION_SEVENTH && (v->cainfo || v->capath))
+        return NULL;
+    for (size_t i = 0; i < MCP__COUNT(bundles); i++)
+        if (access(bundles[i], R_OK) == 0)
+            return bundles[i];
+    t->has_no_bundle = true;
+    return NULL;
+}
+
 /* Sets how to connect. A connection whose address is checked is not taken from the pool, because
  * connections in the pool were not checked. */
 static bool set_connection(mcp__transfer *t)
 {
     const mcp__target *target = &t->target;
-    const char *proxy = target->proxy;
+    const char *proxy = target->proxy, *ca_file = ca_file_of(t);
 
     if (!proxy &&
         (target->unix_socket || target->public_only || mcp__url_is_loopback(mcp_str_from(t->url))))
@@ -66,7 +97,7 @@ static bool set_connection(mcp__transfer *t)
     t->checks_address = target->public_only && proxy && !*proxy;
     return (!target->unix_socket || set_text(t, CURLOPT_UNIX_SOCKET_PATH, target->unix_socket)) &&
            (!proxy || set_text(t, CURLOPT_PROXY, proxy)) &&
-           (!target->ca_file || set_text(t, CURLOPT_CAINFO, target->ca_file)) &&
+           (!ca_file || set_text(t, CURLOPT_CAINFO, ca_file)) &&
            (!t->checks_address ||
             (set_long(t, CURLOPT_FRESH_CONNECT, 1) && set_long(t, CURLOPT_FORBID_REUSE, 1)));
 }

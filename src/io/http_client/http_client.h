@@ -164,6 +164,7 @@ struct mcp__transfer {
     bool once;           /* the request is not sent again if it may have arrived */
     bool begun;          /* the request was sent; set only if it may be sent only once */
     bool checks_address; /* checks the addresses to which it connects */
+    bool has_no_bundle;  /* of certificates; libcurl has none of its own either */
     bool paused;         /* until the next turn of the loop, or until held_until */
     bool ended_well;     /* libcurl has received all of the answer */
     bool is_kept;        /* it is in multi->kept */

@@ -235,6 +235,12 @@ static int code_of(CURLcode code)
 
 static const char *text_of(const mcp__transfer *t, CURLcode code)
 {
+    if (t->has_no_bundle && code_of(code) == MCP_EACCESS)
+        return "no certificate is trusted, because there is no file of them where distributions "
+               "have "
+               "one, such as /etc/ssl/certs/ca-certificates.crt: install ca-certificates, or name "
+               "a "
+               "file in SSL_CERT_FILE";
     switch (t->failed) {
     case MCP_OK: return t->error[0] ? t->error : t->multi->f.curl_easy_strerror(code);
     case MCP_EACCESS: return "the address belongs to this machine or to a private network";
