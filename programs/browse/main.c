@@ -12,11 +12,10 @@
 
 #include <common/help.h>
 #include <common/options.h>
+#include <common/sibling.h>
 
 #include "app.h"
 #include "tty.h"
-
-const char program_name[] = "mcpctl browse";
 
 enum { EXIT_OK, EXIT_USAGE = 2, EXIT_LOCAL = 5, FRAME_MS = 15 };
 
@@ -354,7 +353,7 @@ static int start(browser *b, settings *set, const char *const *command)
     if (set->help) {
         help_options(stdout, options, sizeof(options) / sizeof(options[0]), NULL);
     } else if (set->version) {
-        say_version();
+        say_version(MCP_PARTS);
     } else if (!budget_parse(set->budget ? set->budget : "32K", &b->app.marks.chosen.budget)) {
         say("--budget cannot be '%s'; it is a number of bytes, such as 32K, or of tokens, such as "
             "8000t",
@@ -375,7 +374,7 @@ static int start(browser *b, settings *set, const char *const *command)
     return code;
 }
 
-int main(int argc, char **argv)
+int browse_main(int argc, char **argv)
 {
     static browser b;
     settings set = {0};

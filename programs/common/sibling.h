@@ -12,4 +12,9 @@
  * none. */
 bool sibling_find(const char *name, char to[PATH_MAX]);
 
+/* The programs that are part of mcpctl. A static mcpctl contains them, and is them when it is started by their name:
+ * sibling_find() finds the program itself. */
+int browse_main(int argc, char **argv);
+int web_main(int argc, char **argv);
+
 #endif

@@ -388,10 +388,12 @@ void hint(const char *format, ...)
     va_end(args);
 }
 
-void say_version(void)
+void say_version(const char *parts)
 {
     printf("%s %s\nModel Context Protocol", program_name, mcp_version());
     for (size_t i = 0; mcp_revision(i); i++)
         printf("%s %s", i ? "," : "", mcp_revision(i));
     putchar('\n');
+    if (*parts)
+        printf("Contains %s\n", parts);
 }

@@ -10,7 +10,7 @@
 
 #include <mcp/base.h>
 
-extern const char program_name[];
+extern const char *program_name;
 
 typedef enum text_mode {
     /* One line: control characters and invisible characters are shown as escapes. */
@@ -75,9 +75,13 @@ void text_put_word(FILE *to, const char *word);
 /* Returns a NUL-terminated copy, which the caller frees, or NULL if out of memory. */
 char *text_dup(mcp_str s);
 
-/* Prints the output of --version: the program's name, its version, and the supported revisions of
- * the protocol. */
-void say_version(void);
+/* Prints the output of --version: the program's name, its version, the supported revisions of the
+ * protocol, and `parts`: the libraries that a static program contains, with their versions. Callers pass
+ * MCP_PARTS. */
+#ifndef MCP_PARTS
+#define MCP_PARTS ""
+#endif
+void say_version(const char *parts);
 
 /* say() flushes stdout and writes "name: …" to stderr, with control characters escaped. hint()
  * writes a further line with advice. */

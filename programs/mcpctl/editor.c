@@ -11,7 +11,9 @@
 #include <errno.h>
 #include <locale.h>
 #include <poll.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <wchar.h>
@@ -225,9 +227,48 @@ static int read_key(void *el, wchar_t *ret)
 
 /* ---- beginning and end ----------------------------------------------------------------------- */
 
+#ifdef MCP_STATIC_PROGRAMS
+static bool open_library(editor *e)
+{
+    (void)e;
+    return true;
+}
+
+static void *symbol_of(const editor *e, const char *name)
+{
+#define LINKED(name) \
+    {                \
+#name, name  \
+    }
+    extern const char el_init[], el_set[], el_gets[], el_line[], el_end[], history_init[],
+        history_end[], history[]; /* the addresses are what is wanted */
+    static const struct {
+        const char *name, *address;
+    } linked[] = {LINKED(el_init), LINKED(el_set),       LINKED(el_gets),     LINKED(el_line),
+                  LINKED(el_end),  LINKED(history_init), LINKED(history_end), LINKED(history)};
+#undef LINKED
+    (void)e;
+    for (size_t i = 0; i < sizeof(linked) / sizeof(linked[0]); i++)
+        if (strcmp(linked[i].name, name) == 0)
+            return (void *)(uintptr_t)linked[i].address;
+    return NULL;
+}
+#else
+static bool open_library(editor *e)
+{
+    e->library = dlopen("libedit.so.2", RTLD_NOW | RTLD_LOCAL);
+    return e->library != NULL;
+}
+
+static void *symbol_of(const editor *e, const char *name)
+{
+    return dlsym(e->library, name);
+}
+#endif
+
 static bool find(editor *e, const char *name, void *at)
 {
-    void *symbol = dlsym(e->library, name);
+    void *symbol = symbol_of(e, name);
     memcpy(at, &symbol, sizeof(symbol));
     return symbol != NULL;
 }
@@ -235,8 +276,7 @@ static bool find(editor *e, const char *name, void *at)
 static bool load(editor *e, void *(**init)(const char *, FILE *, FILE *, FILE *),
                  void *(**history_init)(void))
 {
-    e->library = dlopen("libedit.so.2", RTLD_NOW | RTLD_LOCAL);
-    return e->library && find(e, "el_init", init) && find(e, "history_init", history_init) &&
+    return open_library(e) && find(e, "el_init", init) && find(e, "history_init", history_init) &&
            find(e, "el_set", &e->el_set) && find(e, "el_gets", &e->el_gets) &&
            find(e, "el_line", &e->el_line) && find(e, "el_end", &e->el_end) &&
            find(e, "history_end", &e->history_end) && find(e, "history", &e->history_do);

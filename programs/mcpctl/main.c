@@ -6,9 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <common/sibling.h>
+
 #include "mcpctl.h"
 
-const char program_name[] = "mcpctl";
+const char *program_name = "mcpctl";
 
 /* Used by the signal handler. */
 static mcp_loop *the_loop;
@@ -95,16 +97,38 @@ static int act(ctl *c)
     else if (c->set.help)
         help_print(stdout, c->command);
     else if (c->set.version)
-        say_version();
+        say_version(MCP_PARTS);
     else
         return run(c);
     return flush_output(c, EXIT_OK);
 }
 
+#ifdef MCP_STATIC_PROGRAMS
+/* Runs the program of which this one has the name. Returns -1 if it is mcpctl itself. */
+static int run_as(const char *name, int argc, char **argv)
+{
+    bool is_browse = strcmp(name, "mcpctl-browse") == 0;
+    if (!is_browse && strcmp(name, "mcpctl-web") != 0)
+        return -1;
+    program_name = is_browse ? "mcpctl browse" : "mcpctl web";
+    return is_browse ? browse_main(argc, argv) : web_main(argc, argv);
+}
+#else
+static int run_as(const char *name, int argc, char **argv)
+{
+    (void)name, (void)argc, (void)argv;
+    return -1;
+}
+#endif
+
 int main(int argc, char **argv)
 {
     static char buffer[1 << 16];
     ctl c;
+    const char *slash = argc ? strrchr(argv[0], '/') : NULL;
+    int other = run_as(slash ? slash + 1 : argc ? argv[0] : "", argc, argv);
+    if (other >= 0)
+        return other;
     setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
     int code = options_parse(argc, argv, false, &c);
     c.out_is_terminal = isatty(STDOUT_FILENO) == 1;

@@ -11,6 +11,13 @@
 #include "modules.h"
 #include "seal_key.h"
 
+#ifdef MCPD_STATIC_BUS
+extern const mcp_bus_module mcp_bus_module_v1;
+static const mcp_bus_module *const linked = &mcp_bus_module_v1;
+#else
+static const mcp_bus_module *const linked = NULL;
+#endif
+
 /* Finds bus-NAME.so in the folders of modules. */
 static bool path_of(const char *address, size_t len, char to[PATH_MAX])
 {
@@ -41,6 +48,10 @@ static int check(const mcp_bus_module *module, const char *path, mcp_error *erro
 static int load(const char *address, size_t len, const mcp_bus_module **ret, mcp_error *error)
 {
     char path[PATH_MAX];
+    if (linked && strlen(linked->name) == len && memcmp(linked->name, address, len) == 0) {
+        *ret = linked;
+        return MCP_OK;
+    }
     if (!path_of(address, len, path))
         return MODULES_FAIL(error, MCP_ENOTFOUND,
                             "there is no bus %.*s: known is redis:HOST:PORT, of the module "

@@ -385,6 +385,8 @@ static int refuse(const settings *line, const settings *s)
     }
     if ((line->install_file || line->yes) && !line->install)
         return say("--install-file and --yes need --install"), 2;
+    if (line->via && !line->print_config && !line->install)
+        return say("--via belongs to --print-config and --install"), 2;
     return 0;
 }
 
@@ -437,7 +439,7 @@ static int run(program *p)
     if (p->line.list_modules)
         return list_modules(&p->line);
     if (p->line.version)
-        return say_version(), 0;
+        return say_version(MCP_PARTS), 0;
     if (p->line.config || p->line.servers.count || p->line.http.count || p->line.audit ||
         p->line.seal_key_file)
         reload_hold(); /* must precede the start of any thread */

@@ -146,6 +146,16 @@ static int check(const mcp_module *module, const char *path, mcp_error *error)
     return MCP_OK;
 }
 
+#ifdef MCP_STATIC_PROGRAMS
+static int open_module(modules *m, const char *path, const mcp_module **ret, mcp_error *error)
+{
+    (void)m, (void)ret;
+    return MODULES_FAIL(error, MCP_EUNSUPPORTED,
+                        "this mcpd is a static program, which cannot load %.150s: its modules are "
+                        "built in (--list-modules); one of your own needs mcpd from source",
+                        path);
+}
+#else
 static int open_module(modules *m, const char *path, const mcp_module **ret, mcp_error *error)
 {
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
@@ -163,6 +173,7 @@ static int open_module(modules *m, const char *path, const mcp_module **ret, mcp
         *ret = module;
     return rc;
 }
+#endif
 
 int modules_load(modules *m, const char *path, mcp_error *error)
 {

@@ -5,11 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <common/sibling.h>
 #include <common/text.h>
 
 #include "web.h"
-
-const char program_name[] = "mcpctl web";
 
 enum { EXIT_OK, EXIT_USAGE = 2, EXIT_CONNECT = 3, EXIT_LOCAL = 5, DRAIN_MS = 300 };
 
@@ -173,7 +172,7 @@ static int run(web *w)
     return serve(w);
 }
 
-int main(int argc, char **argv)
+int web_main(int argc, char **argv)
 {
     static web w;
     char *end = NULL;

@@ -67,6 +67,14 @@ typedef struct functions {
     FUNCTIONS(MCP__LIBRARY_MEMBER)
 } functions;
 
+#ifdef MCP_SECCOMP_LINK
+static int load(functions *f, mcp_error *error)
+{
+    (void)error;
+    FUNCTIONS(MCP__LIBRARY_ADDRESS)
+    return MCP_OK;
+}
+#else
 static int load(functions *f, mcp_error *error)
 {
     static const char *const names[] = {FUNCTIONS(MCP__LIBRARY_NAME)};
@@ -77,6 +85,7 @@ static int load(functions *f, mcp_error *error)
 
     return mcp__library_load(&library, f, error);
 }
+#endif
 
 bool mcp__filter_available(void)
 {

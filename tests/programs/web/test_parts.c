@@ -16,7 +16,7 @@
 
 #include <common/markdown/markdown_tree.h>
 
-const char program_name[] = "test";
+const char *program_name = "test";
 
 /* ---- allocations that fail (the linker's --wrap) ----------------------------------------------- */
 
