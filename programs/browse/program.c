@@ -1,4 +1,5 @@
 /* program.c: mcpctl-browse as a program of its own. */
+#define _GNU_SOURCE
 #include <common/sibling.h>
 #include <common/text.h>
 
