@@ -4,11 +4,12 @@
  * The text must have been parsed before, so that it is valid. With invalid text the results are
  * undefined, but nothing is read beyond its end.
  */
+#include <mcp/sys/json.h>
+
 #include "json/json.h"
 
 #ifdef __SSE2__
 #include <emmintrin.h>
-#include <mcp/sys/json.h>
 #endif
 
 /* The class of a byte outside a string. */
