@@ -22,6 +22,12 @@
 #define MCPD_MODULE_DIR_FROM_PROGRAM "../lib/mcp"
 #endif
 
+#ifdef MCP_STATIC_PROGRAMS
+enum { IS_STATIC = true };
+#else
+enum { IS_STATIC = false };
+#endif
+
 struct modules {
     const mcp_module **items;
     size_t count;
@@ -146,18 +152,13 @@ static int check(const mcp_module *module, const char *path, mcp_error *error)
     return MCP_OK;
 }
 
-#ifdef MCP_STATIC_PROGRAMS
 static int open_module(modules *m, const char *path, const mcp_module **ret, mcp_error *error)
 {
-    (void)m, (void)ret;
-    return MODULES_FAIL(error, MCP_EUNSUPPORTED,
-                        "this mcpd is a static program, which cannot load %.150s: its modules are "
-                        "built in (--list-modules); one of your own needs mcpd from source",
-                        path);
-}
-#else
-static int open_module(modules *m, const char *path, const mcp_module **ret, mcp_error *error)
-{
+    if (IS_STATIC)
+        return MODULES_FAIL(error, MCP_EUNSUPPORTED,
+                            "this mcpd is a static program, which cannot load %.150s: its modules "
+                            "are built in (--list-modules); one of your own needs mcpd from source",
+                            path);
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (!library)
         return MODULES_FAIL(error, MCP_EINVAL, "a module cannot be loaded: %.200s", dlerror());
@@ -173,7 +174,6 @@ static int open_module(modules *m, const char *path, const mcp_module **ret, mcp
         *ret = module;
     return rc;
 }
-#endif
 
 int modules_load(modules *m, const char *path, mcp_error *error)
 {
