@@ -9,6 +9,9 @@
 
 #include "entry.h"
 
+/* The names of its packages (packaging/names.json). */
+extern const char package_npm[], package_pypi[], package_image[];
+
 /* Returns the path of this program, which the entry contains because the host's PATH may differ. */
 static char *own_path(void)
 {
@@ -30,13 +33,13 @@ static bool add_all(entry *e, const char *const *words)
     return ok;
 }
 
-/* The version as npm ("0.2.0-rc.1") and PyPI ("0.2.0rc1") write it, after what comes before it. */
-static char *with_version(const char *before, const char *mark)
+/* NAME@VERSION as npm ("0.2.0-rc.1"), PyPI ("0.2.0rc1") and registries of images write it. */
+static char *with_version(const char *name, char at, const char *mark)
 {
     const char *version = mcp_version(), *candidate = strstr(version, "~rc");
     char *text = NULL;
     int base = candidate ? (int)(candidate - version) : (int)strlen(version);
-    if (asprintf(&text, "%s%.*s%s%s", before, base, version, candidate ? mark : "",
+    if (asprintf(&text, "%s%c%.*s%s%s", name, at, base, version, candidate ? mark : "",
                  candidate ? candidate + strlen("~rc") : "") < 0)
         return NULL;
     return text;
@@ -45,12 +48,13 @@ static char *with_version(const char *before, const char *mark)
 static bool add_npx(entry *e)
 {
     static const char *const words[] = {"npx", "-y", NULL};
-    return add_all(e, words) && entry_add_word(e, with_version(MCPD_NPM "@", "-rc."));
+    return add_all(e, words) && entry_add_word(e, with_version(package_npm, '@', "-rc."));
 }
 
 static bool add_uvx(entry *e)
 {
-    return entry_add_word(e, strdup("uvx")) && entry_add_word(e, with_version(MCPD_PYPI "@", "rc"));
+    return entry_add_word(e, strdup("uvx")) &&
+           entry_add_word(e, with_version(package_pypi, '@', "rc"));
 }
 
 /* A host on Windows starts a program of this distribution. Without -e, a shell would read the words. */
@@ -142,7 +146,7 @@ static bool add_docker(entry *e, const settings *line, modules *m)
         else if (is_of(s, "git:") || is_of(s, "sqlite:"))
             ok = add_mount_of_module(e, s->text, m);
     }
-    return ok && entry_add_word(e, with_version(MCPD_IMAGE ":", "-rc."));
+    return ok && entry_add_word(e, with_version(package_image, ':', "-rc."));
 }
 
 bool via_add(entry *e, const settings *line, modules *m)
