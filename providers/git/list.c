@@ -199,17 +199,21 @@ static int reply_entry(const listing *l, char mode, mcp_str path, char *uri)
                             .mime_type = mode == 'T' ? "application/json" : repo_mime(path)));
 }
 
+static int unreadable(const listing *l, const char *why)
+{
+    return mcp_reply_fail(l->req, MCP_CODE_INTERNAL, "The repository %.100s cannot be read now: %s",
+                          l->r->base.name, why);
+}
+
 static int reply(const listing *l)
 {
     const char *p = l->texts.ptr, *end = p ? p + l->texts.len : NULL;
     char mode = 0;
     mcp_str path = {"", 0};
     char *uri = mcp_request_alloc(l->req, strlen(l->r->base.prefix) + 3 * MAX_PATH + 8);
-    if (l->rc == MCP_ETIMEOUT || l->rc == MCP_EIO)
-        return mcp_reply_fail(l->req, MCP_CODE_INTERNAL,
-                              "The repository %.100s cannot be read now: %s", l->r->base.name,
-                              l->rc == MCP_EIO ? "something in it is damaged or missing"
-                                               : "it took too long");
+    if (l->rc == MCP_ETIMEOUT || l->rc == MCP_EIO || l->rc == MCP_EACCESS)
+        return unreadable(l, l->rc == MCP_ETIMEOUT ? "it took too long"
+                                                   : "something in it is damaged or missing");
     int rc = uri ? l->rc : MCP_ENOMEM;
     if (rc == MCP_OK && l->point < l->points)
         rc = reply_points(l);
@@ -269,10 +273,12 @@ int repo_list(mcp_request *req, mcp_str cursor, size_t max, void *user)
         return MCP_EINVAL;
     size_t left = l->points - l->point;
     l->max = max > left ? max - left : 0; /* entries of the tree */
-    int rc = MCP_ENOTFOUND;
-    l->use.layout = l->max ? repo_layout_now(r, &rc) : NULL;
+    if (!l->max)
+        return reply_points(l);
+    int rc = MCP_OK;
+    l->use.layout = repo_layout_now(r, &rc);
     if (!l->use.layout)
-        return rc == MCP_ENOTFOUND ? reply_points(l) : rc;
+        return rc == MCP_ENOTFOUND ? unreadable(l, "it is not there") : rc;
     rc = mcp_request_work(req, work, done, l);
     if (rc < 0)
         repo_layout_release(l->use.layout);

@@ -53,6 +53,8 @@ damage() { # KIND WAY
     case $1-$2 in
     git-*) new_repository; source=git:repo uri=git://repo/ why='cannot be read now' ;;&
     git-head) cp repo/.git/HEAD kept; : >repo/.git/HEAD; mend='cp kept repo/.git/HEAD' ;;
+    git-pipe) cp repo/.git/HEAD kept; rm repo/.git/HEAD; mkfifo repo/.git/HEAD
+        mend='rm repo/.git/HEAD; cp kept repo/.git/HEAD' ;;
     git-branch) cp repo/.git/refs/heads/main kept; : >repo/.git/refs/heads/main
         mend='cp kept repo/.git/refs/heads/main' ;;
     git-commit) object=repo/.git/objects/$(git -C repo rev-parse HEAD | sed 's|^..|&/|'); cp "$object" kept
@@ -101,6 +103,7 @@ fails_alone() { # KIND WAY
 }
 
 @test "git: HEAD is empty" { fails_alone git head; }
+@test "git: HEAD is a pipe" { fails_alone git pipe; }
 @test "git: the file of the branch is empty" { fails_alone git branch; }
 @test "git: the commit is empty" { fails_alone git commit; }
 @test "SQLite: an encrypted file" { [ -z "${MCPD_NEAR:-}" ] || skip "it stops the start"; fails_alone sqlite encrypted; }
