@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "protocol/scope.h"
+#include "server/methods/left_out.h"
 #include "server/tasks/tasks.h"
 
 /* Copies JSON data without its line ends. Returns an empty string if the data is not valid JSON. */
@@ -147,8 +148,13 @@ static void set_error(mcp_request *req, int rc)
         req->error.data = MCP_STR("{\"retryAfterMs\":1000}");
         return;
     }
-    /* A resource that the caller must not read looks like one that does not exist. */
-    if ((rc == MCP_ENOTFOUND || rc == MCP_EACCESS) && req->target.uri.ptr) {
+    /* A resource that the caller must not read looks like one that does not exist. The entry for a
+     * source that cannot be listed exists, also if its source is gone. */
+    const char *why = rc == MCP_ENOTFOUND && req->target.uri.ptr ? mcp__left_out_unread(req) : NULL;
+    if (why) {
+        req->error.code = MCP__INTERNAL_ERROR;
+        req->error.message = mcp_str_from(why);
+    } else if ((rc == MCP_ENOTFOUND || rc == MCP_EACCESS) && req->target.uri.ptr) {
         req->used.outcome = MCP__USED_NOT_FOUND;
         req->error.data = uri_data(req);
         req->error.code = req->revision->not_found;

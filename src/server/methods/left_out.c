@@ -291,12 +291,26 @@ void mcp__leave_out(mcp_request *req, mcp__mount *mount, mcp_str why, bool late)
     ask_later(req->server);
 }
 
-const char *mcp__left_out_why(const mcp_request *req, const mcp__mount *mount, mcp_str uri)
+/* Returns what is wrong with the mount, if the URI is that of the entry for it. */
+static const char *why_of(const mcp_request *req, const mcp__mount *mount, mcp_str uri)
 {
     const mcp__left_out *l = &mount->left_out;
-    bool is_entry = l->lists & 1u << MCP__RESOURCES && mount->provider.list_items &&
-                    mcp_str_eq(uri, mcp_str_from(mount->prefix));
+    bool is_entry = l->lists & 1u << MCP__RESOURCES && mcp_str_eq(uri, mcp_str_from(mount->prefix));
     return is_entry && is_same_caller(l->caller, req->identity) ? l->why : NULL;
+}
+
+const char *mcp__left_out_why(const mcp_request *req, const mcp__mount *mount, mcp_str uri)
+{
+    return mount->provider.list_items ? why_of(req, mount, uri) : NULL;
+}
+
+const char *mcp__left_out_unread(const mcp_request *req)
+{
+    mcp_str uri = req->target.uri;
+    const mcp__mount *mount =
+        req->method->run == mcp__run_read ? mcp__mount_find(req->server, uri) : NULL;
+    const char *why = mount ? why_of(req, mount, uri) : NULL;
+    return why && mcp__may_read(req->server, mcp_request_identity(req), uri) ? why : NULL;
 }
 
 bool mcp__left_out_at_once(const mcp_request *req, const mcp__mount *mount)

@@ -15,6 +15,9 @@ bool mcp__left_out_at_once(const mcp_request *req, const mcp__mount *mount);
  * for it and its provider knows nothing of that entry: the prefix of another server is none of its
  * resources. Otherwise returns NULL. */
 const char *mcp__left_out_why(const mcp_request *req, const mcp__mount *mount, mcp_str uri);
+/* Returns what is wrong with the mount, if the request, which found nothing, has read the entry for a
+ * mount that resources/list is without. Otherwise returns NULL. */
+const char *mcp__left_out_unread(const mcp_request *req);
 /* Records that the mount has answered, and announces it if lists were without it. */
 void mcp__listed(mcp_request *req, mcp__mount *mount);
 /* The request has been answered, while the mount still works on it. */

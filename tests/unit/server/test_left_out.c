@@ -129,9 +129,13 @@ static int list_items(mcp_request *req, mcp_item item, mcp_str cursor, size_t ma
     return s->fails_at == 0 ? fail_list(s, req) : MCP_OK;
 }
 
+static bool gone; /* there is nothing to read */
+
 static int read_one(mcp_request *req, mcp_str uri, void *user)
 {
     (void)uri, (void)user;
+    if (gone)
+        return MCP_ENOTFOUND;
     return mcp_reply_text(req, "read");
 }
 
@@ -294,6 +298,22 @@ static void test_tools_and_read(void **state)
     text = ask(LIST("resources/read", "\"uri\":\"a:\","));
     assert_has(text, "\"error\":{\"code\":-32603,\"message\":\"The disk of a: is broken\"");
     assert_has(ask(LIST("resources/read", "\"uri\":\"a:1\",")), "\"text\":\"read\"");
+    end();
+}
+
+/* Reading the entry of a provider that is gone says so, and only this. */
+static void test_gone(void **state)
+{
+    (void)state;
+    begin();
+    gone = true;
+    assert_has(ask(LIST("resources/read", "\"uri\":\"b:\",")), "Resource not found");
+    b.fails_at = 0;
+    ask_all();
+    assert_has(ask(LIST("resources/read", "\"uri\":\"b:\",")), "The disk of b: is broken");
+    assert_has(ask(LIST("resources/read", "\"uri\":\"b:1\",")), "Resource not found");
+    gone = false;
+    assert_has(ask(LIST("resources/read", "\"uri\":\"b:\",")), "\"text\":\"read\"");
     end();
 }
 
@@ -501,12 +521,12 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_page),      cmocka_unit_test(test_tools_and_read),
-        cmocka_unit_test(test_who_sees_it),    cmocka_unit_test(test_cursor),
-        cmocka_unit_test(test_heals),          cmocka_unit_test(test_heals_at_once),
-        cmocka_unit_test(test_of_each_caller), cmocka_unit_test(test_late),
-        cmocka_unit_test(test_late_and_gone),  cmocka_unit_test(test_rebuilt),
-        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_each_page),     cmocka_unit_test(test_tools_and_read),
+        cmocka_unit_test(test_gone),          cmocka_unit_test(test_who_sees_it),
+        cmocka_unit_test(test_cursor),        cmocka_unit_test(test_heals),
+        cmocka_unit_test(test_heals_at_once), cmocka_unit_test(test_of_each_caller),
+        cmocka_unit_test(test_late),          cmocka_unit_test(test_late_and_gone),
+        cmocka_unit_test(test_rebuilt),       cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
