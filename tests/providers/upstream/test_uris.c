@@ -148,6 +148,8 @@ static void on_log(const char *level, const char *line, void *user)
     snprintf(logged + n, sizeof(logged) - n, "%s: %s\n", level, line);
 }
 
+static const char *revision; /* of the connection to the other server; NULL: negotiated */
+
 static void open_with(wires *w, const mcp_upstream_options *policy)
 {
     static const mcp_provider provider = {.size = sizeof(provider),
@@ -171,7 +173,7 @@ static void open_with(wires *w, const mcp_upstream_options *policy)
         mcp_server_add_tool(other, MCP_OPTIONS(mcp_tool, .name = "link", .call = call), NULL, NULL),
         MCP_OK);
     logged[0] = 0;
-    *w = (wires){.policy = *policy, .max_sessions = 8, .host_log = on_log};
+    *w = (wires){.policy = *policy, .max_sessions = 8, .host_log = on_log, .revision = revision};
     assert_int_equal(wires_open(w, other), MCP_OK);
     assert_int_equal(wires_peer(w, w->front, "ann"), MCP_OK);
 }
@@ -531,26 +533,43 @@ static bool may_md(const mcp_identity *identity, mcp_item item, mcp_str name, vo
            (name.len > 3 && memcmp(name.ptr + name.len - 3, ".md", 3) == 0);
 }
 
+/* Opens with one of the four ways to keep SECRET from a caller. */
+static void open_with_policy(wires *w, int policy)
+{
+    static const char *const secret[] = {SECRET, NULL}, *const md[] = {"*.md", NULL};
+    open_with(w, &(mcp_upstream_options){.hide_resources = policy == 0 ? secret : NULL,
+                                         .only_resources = policy == 1 ? md : NULL});
+    if (policy > 1)
+        mcp_server_set_access(
+            w->front, MCP_OPTIONS(mcp_access, .may = policy == 2 ? may_not_secret : may_md));
+}
+
+static void respell_often(char uri[400])
+{
+    strcpy(uri, SECRET);
+    for (uint32_t k = below(4); k; k--)
+        respell(uri);
+}
+
+static size_t number_of_uris(void)
+{
+    const char *set = getenv("MCP_ACCESS_URIS");
+    return (set ? strtoul(set, NULL, 10) : 10000) / 4;
+}
+
 /* However a resource is spelled that is hidden, not offered, denied or not allowed, nobody reads it or
  * subscribes to it, although the other server takes most of these spellings for it. */
 static void test_generated(void **state)
 {
     (void)state;
     static wires w;
-    static const char *const secret[] = {SECRET, NULL}, *const md[] = {"*.md", NULL};
-    const char *set = getenv("MCP_ACCESS_URIS");
-    size_t n = (set ? strtoul(set, NULL, 10) : 10000) / 4, same = 0;
+    size_t n = number_of_uris(), same = 0;
     lenient = true;
     for (int policy = 0; policy < 4; policy++) {
-        open_with(&w, &(mcp_upstream_options){.hide_resources = policy == 0 ? secret : NULL,
-                                              .only_resources = policy == 1 ? md : NULL});
-        if (policy > 1)
-            mcp_server_set_access(
-                w.front, MCP_OPTIONS(mcp_access, .may = policy == 2 ? may_not_secret : may_md));
+        open_with_policy(&w, policy);
         for (size_t i = 0; i < n; i++) {
-            char uri[400] = SECRET, quoted[1600], params[1700];
-            for (uint32_t k = below(4); k; k--)
-                respell(uri);
+            char uri[400], quoted[1600], params[1700];
+            respell_often(uri);
             quote(uri, quoted);
             snprintf(params, sizeof(params), "\"uri\":\"mcp+up:%s\"", quoted);
             if (strstr(wires_ask(&w, "resources/read", params), "TOPSECRET"))
@@ -566,12 +585,83 @@ static void test_generated(void **state)
     lenient = false;
 }
 
+/* Makes the peer one of a revision with sessions. */
+static void greet(wires *w)
+{
+    assert_int_equal(wires_peer(w, w->front, "ann"), MCP_OK);
+    wires_say(w, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{"
+                 "\"protocolVersion\":\"2025-06-18\",\"capabilities\":{},\"clientInfo\":{"
+                 "\"name\":\"c\",\"version\":\"1\"}}}");
+    wires_say(w, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
+}
+
+static bool subscribes(wires *w, const char *quoted)
+{
+    char message[2000];
+    snprintf(message, sizeof(message),
+             "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"resources/subscribe\",\"params\":{\"uri\":"
+             "\"mcp+up:%.1600s\"}}",
+             quoted);
+    return strstr(wires_say(w, message), "\"result\":{}") != NULL;
+}
+
+/* The other server announces a change. Returns whether the peer hears of one. */
+static bool announces(wires *w, const char *quoted)
+{
+    char message[2000];
+    size_t before = w->notices;
+    snprintf(
+        message, sizeof(message),
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/updated\",\"params\":{\"uri\":"
+        "\"%.1600s\"}}",
+        quoted);
+    wires_inject(w, message);
+    return w->notices > before;
+}
+
+/* Nor does anybody subscribe to it by resources/subscribe, or hear of its changes, however the other
+ * server spells them. */
+static void test_announced(void **state)
+{
+    (void)state;
+    static wires w;
+    enum { EACH = 500 }; /* spellings for each peer */
+    size_t n = number_of_uris() / 8, same = 0;
+    lenient = true;
+    revision = "2025-06-18";
+    for (int policy = 0; policy < 4; policy++) {
+        open_with_policy(&w, policy);
+        for (size_t i = 0; i < n; i++) {
+            char uri[400], quoted[1600];
+            if (i % EACH == 0) {
+                greet(&w);
+                assert_true(subscribes(&w, "note://team/open.md"));
+            }
+            respell_often(uri);
+            if (!is_secret(uri))
+                continue;
+            same++;
+            quote(uri, quoted);
+            if (subscribes(&w, quoted))
+                fail_msg("policy %d: %s is subscribed to", policy, quoted);
+            if (announces(&w, quoted))
+                fail_msg("policy %d: %s is announced", policy, quoted);
+            if (i % EACH < 8 && !announces(&w, "note://team/open.md"))
+                fail_msg("policy %d: what is allowed is not announced", policy);
+        }
+        close_all(&w);
+    }
+    assert_true(same > n); /* of 4 * n */
+    revision = NULL;
+    lenient = false;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_forms),     cmocka_unit_test(test_lists),
         cmocka_unit_test(test_queries),   cmocka_unit_test(test_rules),
-        cmocka_unit_test(test_generated),
+        cmocka_unit_test(test_generated), cmocka_unit_test(test_announced),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
