@@ -6,6 +6,9 @@
   frozen   it stops itself              never    it does not answer
   flood    it writes without end to stderr or, over HTTP, to the stream of the answer
   silent   it does not even answer the handshake
+  slow     its answer takes 300 ms
+  half     it ends in the middle of its answer
+  status   over HTTP: its answer has the status 500 and a page
   many     its list has 100,000 tools in one page
   values   its answer has 14 MB with 800,000 values
   full     its list and its answer are as large as they may be: 10,000 tools, 14 MB, 260,000 values
@@ -16,6 +19,7 @@ import http.server
 import json
 import os
 import signal
+import socket
 import sys
 import threading
 import time
@@ -80,6 +84,8 @@ def harm(message):
         os._exit(1)
     if KIND == "frozen":
         os.kill(os.getpid(), signal.SIGSTOP)
+    if KIND == "slow":
+        time.sleep(0.3)
     return KIND not in ("garbage", "never")
 
 
@@ -107,8 +113,11 @@ def stdio():
             flooding = True
             threading.Thread(target=flood_stderr, daemon=True).start()
         if not call or harm(message):
-            sys.stdout.buffer.writelines(written(message) + [b"\n"])
+            parts = written(message)
+            sys.stdout.buffer.writelines(parts[:1] if call and KIND == "half" else parts + [b"\n"])
             sys.stdout.buffer.flush()
+            if call and KIND == "half":
+                os._exit(1)
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -143,11 +152,18 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def harm(self, message):
         if KIND == "killed":
-            self.connection.close()
+            self.connection.shutdown(socket.SHUT_RDWR)
+            return False
+        if KIND == "half":
+            self.wfile.write(b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 500\r\n\r\n{"jsonrpc":')
+            self.connection.shutdown(socket.SHUT_RDWR)
+            return False
+        if KIND == "status":
+            self.send([b"<h1>something is wrong</h1>"], "text/html", 500)
             return False
         if KIND == "garbage":
             self.wfile.write(b"\x00\x01 nonsense\r\n\r\n")
-            self.connection.close()
+            self.connection.shutdown(socket.SHUT_RDWR)
             return False
         if KIND == "flood":
             self.flood()
