@@ -59,6 +59,7 @@ start() {
     same "$(fields)" "$who:\"resources/read\",\"name\":\"$here/a.md\",\"source\":\"file:\",\"outcome\":\"ok\"}
 $who:\"resources/read\",\"name\":\"$here/no.md\",\"source\":\"file:\",\"outcome\":\"not found\",\"code\":-32602}
 $who:\"resources/list\",\"outcome\":\"ok\"}
+$who:\"resources/list\",\"outcome\":\"ok\",\"inner\":true}
 $who:\"resources/read\",\"name\":\"$here/a.md\",\"source\":\"file:\",\"outcome\":\"ok\",\"inner\":true}
 $who:\"tools/call\",\"name\":\"read_resource\",\"outcome\":\"ok\"}
 $who:\"resources/read\",\"name\":\"$here/no.md\",\"source\":\"file:\",\"outcome\":\"not found\",\"code\":-32602,\"inner\":true}

@@ -353,7 +353,7 @@ KINDS
 @test "a signal ends mcpctl and the server" {
     run timeout --preserve-status -s INT 0.3 "$MCPCTL" ls -- "$stranger" silent-later
     [ "$status" -eq 130 ]
-    [ -z "$output" ]
+    [ "$output" = "mcpctl: ls: interrupted; the server is told that the call is cancelled" ]
 }
 
 @test "with mcpd" {
