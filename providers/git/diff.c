@@ -43,6 +43,27 @@ static void put_string(differing *d, const char *text)
     put(d, text, strlen(text));
 }
 
+/* Writes a line of a file. The patch is text, whatever the file is: in a line that is not UTF-8,
+ * each byte is written as the Latin-1 character with its number, and NUL as its symbol. */
+static void put_content(differing *d, mcp_str line)
+{
+    char two[2];
+    size_t done = 0;
+    bool utf8 = common_text_utf8(line);
+    for (size_t i = 0; (!utf8 || memchr(line.ptr, 0, line.len)) && i < line.len; i++) {
+        unsigned char c = (unsigned char)line.ptr[i];
+        if (c && (utf8 || c < 0x80))
+            continue;
+        put(d, line.ptr + done, i - done);
+        two[0] = (char)(0xc0 | c >> 6);
+        two[1] = (char)(0x80 | (c & 0x3f));
+        put(d, c ? two : "\xE2\x90\x80", c ? 2 : 3);
+        done = i + 1;
+    }
+    if (line.len)
+        put(d, line.ptr + done, line.len - done);
+}
+
 /* Returns the escape sequence for a byte of a path, or NULL if the byte needs none. Bytes beyond
  * ASCII are escaped only if the path is not UTF-8, because the patch must be UTF-8. */
 static const char *escape_of(char c, bool utf8, char room[8])
@@ -195,7 +216,7 @@ static int on_hunk(const git_diff_delta *delta, const git_diff_hunk *hunk, void 
     if (!d->named)
         put_names(d);
     d->named = true;
-    put(d, hunk->header, length_of_header(hunk));
+    put_content(d, (mcp_str){hunk->header, length_of_header(hunk)});
     put_string(d, "\n");
     return d->rc == MCP_OK ? 0 : -1;
 }
@@ -207,7 +228,7 @@ static int on_line(const git_diff_delta *delta, const git_diff_hunk *hunk,
     (void)delta, (void)hunk;
     if (line->origin == ' ' || line->origin == '+' || line->origin == '-')
         put(d, &line->origin, 1);
-    put(d, line->content, line->content_len);
+    put_content(d, (mcp_str){line->content, line->content_len});
     return d->rc == MCP_OK && d->j->text.len <= d->j->r->max_bytes ? 0 : -1;
 }
 

@@ -299,6 +299,27 @@ static void test_long_diff(void **state)
     peer_close(&p);
 }
 
+/* A patch is text, also of a file that is not UTF-8, or that has a NUL where git does not look for
+ * it. */
+static void test_text_patches(void **state)
+{
+    (void)state;
+    sh("git init -q -b main odd; cd odd; printf 'caf\\351\\nplain\\n' >latin; yes | head -c 8192 "
+       ">late; "
+       "git add .; git commit -q -m one; printf 'th\\351\\nplain \\303\\251\\n' >latin; "
+       "printf 'a\\0b\\n' >>late; git commit -q -a -m two");
+    assert_int_equal(peer_open(&p, "odd", &(mcp_git_options){0}, NULL, NULL), MCP_OK);
+    check_reply("latin", read_uri(&p, "odd/-/diff/HEAD~1/HEAD/latin"),
+                (const char *const[5]){"\"text\":\"", "-caf\xC3\xA9\\n-plain\\n",
+                                       "+th\xC3\xA9\\n+plain \xC3\xA9\\n", "!blob"});
+    check_reply("late", read_uri(&p, "odd/-/diff/HEAD~1/HEAD/late"),
+                (const char *const[5]){"\"text\":\"",
+                                       "+a\xE2\x90\x80"
+                                       "b\\n",
+                                       "!blob"});
+    peer_close(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -306,7 +327,7 @@ int main(void)
         cmocka_unit_test(test_kinds),     cmocka_unit_test(test_list),
         cmocka_unit_test(test_too_large), cmocka_unit_test(test_history),
         cmocka_unit_test(test_log_pages), cmocka_unit_test(test_completion),
-        cmocka_unit_test(test_long_diff),
+        cmocka_unit_test(test_long_diff), cmocka_unit_test(test_text_patches),
     };
     return cmocka_run_group_tests(tests, setup, teardown_top);
 }
