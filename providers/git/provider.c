@@ -30,11 +30,13 @@ static const common_template templates[] = {
      "application/json"},
     {"-/log/{rev}/{+path}{?limit,format}", "path_log", "History of a file or folder",
      "Newest first; `next` leads to older ones", "application/json"},
-    {"-/diff/{range}", "diff", "Difference of a range",
-     "As a patch. v1..main: from one to the other; v1...main: from their merge base",
+    {"-/diff/{range}{?path}", "diff", "Difference of a range",
+     "Files and numbers of lines, then the patch; a long one only of path (a folder, or a glob "
+     "like "
+     "*.c). v1..main: from one to the other; v1...main: from their merge base",
      "text/x-diff"},
-    {"-/diff/{from}/{to}", "revision_diff", "Difference between two revisions", "As a patch",
-     "text/x-diff"},
+    {"-/diff/{from}/{to}{?path}", "revision_diff", "Difference between two revisions",
+     "Files and numbers of lines, then the patch; a long one only of path", "text/x-diff"},
     {"-/diff/{from}/{to}/{+path}", "path_diff", "Difference of a file or folder",
      "Between two revisions, as a patch", "text/x-diff"},
     {"-/blame/{rev}/{+path}{?line,lines,format}", "blame", "Who wrote these lines",

@@ -96,13 +96,22 @@ enum { REPO_COMPARE_MAX = 8 << 20 }; /* limit for each text in bytes */
 int repo_compare(mcp_str old, mcp_str now, uint32_t around, git_diff_hunk_cb on_hunk,
                  git_diff_line_cb on_line, void *user);
 
-/* A patch that is written file by file to the job's text. `work` is the second side's text if it is
- * not a git object. */
+/* A patch that is written file by file to the job's text, and its summary. If it is `optional`, it
+ * is omitted when it is long, and the summary says how to get it. `work` is the second side's text
+ * if it is not a git object. repo_patch_end() gets the result so far and returns the new one. */
 typedef struct repo_patch repo_patch;
-int repo_patch_begin(repo_job *job, repo_patch **ret);
+int repo_patch_begin(repo_job *job, bool optional, repo_patch **ret);
 int repo_patch_file(repo_patch *p, mcp_str path, const repo_entry *a, const repo_entry *b,
                     const mcp_str *work);
-void repo_patch_end(repo_patch *p);
+int repo_patch_end(repo_patch *p, int rc);
+
+/* Returns whether the target asks for no part of its patch. */
+bool repo_patch_is_optional(const repo_target *target);
+/* Returns whether a path is the folder or in it; every path is in "". */
+bool repo_path_within(mcp_str folder, mcp_str path);
+/* Returns whether a path is asked for by ?path=: `wanted` is a folder, a file, or a glob if it contains "*",
+ * or empty for every path. */
+bool repo_path_fits(mcp_str wanted, mcp_str path);
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 

@@ -39,7 +39,8 @@ static const struct {
     [REPO_PARAM_LINE] = {"line", 1U << REPO_KIND_BLAME},
     [REPO_PARAM_LINES] = {"lines", 1U << REPO_KIND_BLAME},
     [REPO_PARAM_OFFSET] = {"offset", 1U << REPO_KIND_FILE | 1U << REPO_KIND_LOG},
-    [REPO_PARAM_PATH] = {"path", 1U << REPO_KIND_SEARCH},
+    [REPO_PARAM_PATH] = {"path", 1U << REPO_KIND_SEARCH | 1U << REPO_KIND_DIFF |
+                                     1U << REPO_KIND_STAGED | 1U << REPO_KIND_UNSTAGED},
     [REPO_PARAM_REGEX] = {"regex", 1U << REPO_KIND_SEARCH},
     [REPO_PARAM_TEXT] = {"text", 1U << REPO_KIND_SEARCH},
 };

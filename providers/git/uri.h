@@ -6,11 +6,11 @@
  *     git://NAME/-/branches?after=REF&limit=N      the same for tags: git://NAME/-/tags
  *     git://NAME/-/commit/REV
  *     git://NAME/-/log/REV[/PATH]?from=ID.ID&limit=N
- *     git://NAME/-/diff/REV/REV[/PATH]
+ *     git://NAME/-/diff/REV/REV[/PATH]?path=PATH
  *     git://NAME/-/diff/REV..REV[/PATH]            the same with a range in one segment
  *     git://NAME/-/blame/REV/PATH?line=N&lines=N
  *     git://NAME/-/status                          the status of the working tree
- *     git://NAME/-/staged[/PATH]                   the staged changes; likewise -/unstaged
+ *     git://NAME/-/staged[/PATH]?path=PATH         the staged changes; likewise -/unstaged
  *     git://NAME/-/search/REV?text=TEXT&path=PATH&limit=N, or regex=; ?after=LINE:PATH
  *
  * All of them accept format=json or format=text.

@@ -143,14 +143,14 @@ static bool may_show(comparing *c, mcp_str path)
         .kind = REPO_KIND_FILE, .rev = MCP_STR("HEAD"), .other = {"", 0}, .path = path};
     repo_target own = c->j->target;
     own.path = path;
+    memset(own.param, 0, sizeof(own.param));
     return repo_job_may(c->j, &file) && (own.kind == REPO_KIND_STATUS || repo_job_may(c->j, &own));
 }
 
 static bool is_asked_for(const comparing *c, mcp_str path)
 {
-    mcp_str in = c->j->target.path;
-    return !in.len || (path.len >= in.len && memcmp(path.ptr, in.ptr, in.len) == 0 &&
-                       (path.len == in.len || path.ptr[in.len] == '/'));
+    const repo_target *t = &c->j->target;
+    return repo_path_within(t->path, path) && repo_path_fits(t->param[REPO_PARAM_PATH], path);
 }
 
 static const char *staged_state(const repo_entry *head, const repo_tracked *e)
@@ -353,14 +353,16 @@ int repo_run_worktree(repo_job *j)
     c->j = j;
     common_buffer_init(&c->text, &j->r->base.alloc);
     common_buffer_init(&c->index.bytes, &j->r->base.alloc);
-    int rc = j->target.kind == REPO_KIND_STATUS ? MCP_OK : repo_patch_begin(j, &c->patch);
+    int rc = j->target.kind == REPO_KIND_STATUS
+                 ? MCP_OK
+                 : repo_patch_begin(j, repo_patch_is_optional(&j->target), &c->patch);
     if (rc == MCP_OK)
         rc = c->patch ? compare_all(c) : run_list(c);
     if (rc == MCP_EUNSUPPORTED)
         rc = repo_job_fail(j, MCP_CODE_INTERNAL,
                            "The index of this working tree is split, sparse or of another version: "
                            "that is not supported");
-    repo_patch_end(c->patch);
+    rc = repo_patch_end(c->patch, rc);
     repo_index_free(&c->index);
     common_buffer_free(&c->text);
     common_release(&j->r->base.alloc, c);

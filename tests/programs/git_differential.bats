@@ -153,6 +153,14 @@ some() { # N: selects N random lines
     shuf -n "$1" --random-source=<(yes "$SEED")
 }
 
+differs() { # GIT'S ARGUMENTS: prints the difference as mcpd does, with git's summary before it
+    local diff=(git -C r -c core.quotePath=false diff --no-renames --abbrev=7)
+    "${diff[@]}" --shortstat "$@" | cut -c2- | grep . || { echo '0 files changed' && return; }
+    "${diff[@]}" --numstat "$@"
+    echo
+    "${diff[@]}" "$@"
+}
+
 @test "files, folders and the list are what git has" {
     serve git:r
     # compare names in URIs, because JSON cannot hold their bytes
@@ -213,9 +221,9 @@ some() { # N: selects N random lines
         same "commit $commit"
     done
     while read -r from to; do
-        get "git://r/-/diff/$from/$to"
+        get "git://r/-/diff/$from/$to?path="
         mv text got
-        git -C r -c core.quotePath=false diff --no-renames --abbrev=7 "$from" "$to" >want
+        differs "$from" "$to" >want
         same "diff $from $to"
     done < <(git -C r rev-list --all | some 50 | paste - -)
     finish
@@ -236,9 +244,9 @@ some() { # N: selects N random lines
             same "log $from$dots$to"
             bases=$(git -C r merge-base --all "$from" "$to" | wc -l)
             [ $dots = .. ] || [ "$bases" = 1 ] || continue
-            get "git://r/-/diff/$from$dots$to"
+            get "git://r/-/diff/$from$dots$to?path="
             mv text got
-            git -C r -c core.quotePath=false diff --no-renames --abbrev=7 "$from$dots$to" >want
+            differs "$from$dots$to" >want
             same "diff $from$dots$to"
         done
     done < <(git -C r rev-list --all | some 24 | paste - -)

@@ -218,7 +218,14 @@ static const reading history[] = {
       "text/x-diff"}},
     {"r/-/diff/v1/HEAD/new", {"+new", "!a.txt"}},
     {"r/-/diff/HEAD/v1/new", {"deleted file mode 100644", "-new"}},
-    {"r/-/diff/v1/light", {"\"text\":\"\""}},
+    {"r/-/diff/v1/light", {"\"text\":\"0 files changed\\n\""}},
+    {"r/-/diff/v1/HEAD",
+     {"\"text\":\"2 files changed, 3 insertions(+), 1 deletion(-)\\n2\\t1\\ta.txt\\n1\\t0\\tnew\\n"
+      "\\ndiff --git a/a.txt"}},
+    {"r/-/diff/v1/HEAD?path=n*",
+     {"\"text\":\"1 file changed, 1 insertion(+)\\n1\\t0\\tnew\\n\\ndiff", "!a.txt"}},
+    {"r/-/diff/v1/HEAD?path=a.txt/", {"2\\t1\\ta.txt", "!new file"}},
+    {"r/-/diff/v1/HEAD?path=none", {"0 files changed"}},
     {"r/-/diff/v1/light/none", {NOT_FOUND}},
     {"r/-/diff/v1/none", {NOT_FOUND}},
     {"r/-/diff/v1/-x", {"-32602", "refused"}},
@@ -294,8 +301,15 @@ static void test_long_diff(void **state)
     mcp_git_options o = {.max_bytes = 60};
     (void)state;
     assert_int_equal(peer_open(&p, "r", &o, NULL, NULL), MCP_OK);
-    check_reply("diff", read_uri(&p, "r/-/diff/v1/HEAD"),
-                (const char *const[5]){"git://r/-/diff/v1/HEAD/new", "diff --git a/new b/new"});
+    check_reply("diff", read_uri(&p, "r/-/diff/v1/HEAD?path="),
+                (const char *const[5]){"2\\t1\\ta.txt\\n1\\t0\\tnew\\n\\ndiff --git a/a.txt",
+                                       "git://r/-/diff/v1/HEAD/new", "diff --git a/new b/new"});
+    /* If no part was asked for, there is only the summary, which says how to ask. */
+    check_reply(
+        "diff", read_uri(&p, "r/-/diff/v1/HEAD"),
+        (const char *const[5]){"2 files changed, 3 insertions(+), 1 deletion(-)\\nThe patch is ",
+                               "longer than 60 bytes", "git://r/-/diff/v1/HEAD?path=PATH\\n",
+                               "1\\t0\\tnew\\n\"", "!diff --git"});
     peer_close(&p);
 }
 

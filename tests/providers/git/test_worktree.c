@@ -49,15 +49,16 @@ static void test_status(void **state)
     peer_close(&p);
 }
 
-/* Compares the patch with git's output byte for byte. */
+/* Compares the summary and the patch with git's output byte for byte. */
 static void check_patch(const char *rest, const char *command)
 {
     static char want[8192], got[32768];
     size_t len = 0;
     char text[512];
     snprintf(text, sizeof(text),
-             "cd %s/w && git -c core.quotePath=false diff --no-renames --abbrev=7 %s", top,
-             command);
+             "cd %s/w && d() { git -c core.quotePath=false diff --no-renames --abbrev=7 \"$@\"; }; "
+             "d --shortstat %s | cut -c2- && d --numstat %s && echo && d %s",
+             top, command, command, command);
     FILE *f = popen(text, "r");
     assert_non_null(f);
     len = fread(want, 1, sizeof(want) - 1, f);
@@ -83,8 +84,10 @@ static void test_differences(void **state)
     check_patch("w/-/unstaged/a.txt", "-- a.txt");
     check_patch("w/-/staged/a.txt", "--cached -- a.txt");
     check_patch("w/-/staged/src", "--cached -- src");
-    READS("w/-/unstaged/same", "\"text\":\"\"");
-    READS("w/-/unstaged/untracked", "\"text\":\"\"", "!untracked\\n");
+    READS("w/-/unstaged/same", "\"text\":\"0 files changed\\n\"");
+    READS("w/-/unstaged/untracked", "\"text\":\"0 files changed\\n\"", "!untracked\\n");
+    check_patch("w/-/unstaged?path=a.txt", "-- a.txt");
+    check_patch("w/-/staged?path=src%2F*", "--cached -- src");
     sh("cd w; git update-index --index-version 4");
     check_patch("w/-/unstaged", "");
     check_patch("w/-/staged", "--cached");
@@ -205,7 +208,7 @@ static void test_other_kinds(void **state)
     p.page_size = 0;
     open_repository("none");
     READS("none/-/status", "\\\"files\\\":[]");
-    READS("none/-/staged", "\"text\":\"\"");
+    READS("none/-/staged", "0 files changed");
     peer_close(&p);
     open_repository("split");
     READS("split/-/status", "-32603", "not supported");
