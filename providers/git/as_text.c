@@ -2,7 +2,7 @@
  * from the JSON answer, so that both have the same contents.
  *
  * A scalar member becomes a line "NAME: VALUE". An array of objects has one line for each object,
- * with the columns below. A string of several lines follows an empty line. Control characters
+ * with the columns below; an array of strings in it follows in indented lines. A string of several lines follows an empty line. Control characters
  * become "?", so that each entry is one line.
  */
 #include "provider.h"
@@ -23,7 +23,7 @@ static const struct {
     {"tags", {"id", "name", "uri"}},
     {"ranges", {"line", "lines", "commit", "author.time", "author.name", "subject"}},
     {"matches", {"at", "text", "uri"}},
-    {"files", {"staged", "unstaged", "path"}},
+    {"files", {"staged", "unstaged", "added", "removed", "path"}},
 };
 
 static bool put(common_buffer *to, mcp_str text)
@@ -67,6 +67,15 @@ static const mcp_json *member(const mcp_json *object, const char *name)
     return mcp_json_get(mcp_json_get(object, first), dot + 1);
 }
 
+/* Writes an array of strings in a row, each as a line of its own. */
+static bool put_lines(common_buffer *to, const mcp_json *array)
+{
+    bool ok = true;
+    for (size_t i = 0; ok && i < mcp_json_count(array); i++)
+        ok = common_put(to, "    ") && put_value(to, mcp_json_at(array, i)) && common_put(to, "\n");
+    return ok;
+}
+
 static bool put_row(common_buffer *to, const mcp_json *row, const char *const column[COLUMNS])
 {
     bool ok = true, some = false;
@@ -77,7 +86,14 @@ static bool put_row(common_buffer *to, const mcp_json *row, const char *const co
         ok = (!some || common_put(to, "  ")) && put_value(to, v);
         some = true;
     }
-    return ok && common_put(to, "\n");
+    mcp_json_iter iter = {0};
+    mcp_str key;
+    ok = ok && common_put(to, "\n");
+    for (const mcp_json *v; ok && (v = mcp_json_next(row, &iter, &key));)
+        ok = mcp_json_typeof(v) != MCP_JSON_ARRAY || put_lines(to, v);
+    if (mcp_json_bool(mcp_json_get(row, "filesTruncated"), false))
+        ok = ok && common_put(to, "    ...\n");
+    return ok;
 }
 
 static bool put_table(common_buffer *to, mcp_str key, const mcp_json *array)

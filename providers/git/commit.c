@@ -1,7 +1,7 @@
 /* commit.c: reads a commit, and the lists of branches and tags. */
 #include "provider.h"
 
-enum { REFS_LIMIT = 1000, MAX_REFS_LIMIT = 10000 };
+enum { REFS_LIMIT = 1000, MAX_REFS_LIMIT = 10000, FILES = 500 };
 
 static void put_commit_link(repo_job *j, const char *key, repo_kind kind, const git_oid *id,
                             const git_oid *other)
@@ -61,6 +61,8 @@ int repo_run_commit(repo_job *j)
     put_commit_link(j, "tree", REPO_KIND_FILE, &id, NULL);
     repo_put_encoding(w, &c);
     put_parents(j, &c);
+    if (rc == MCP_OK)
+        rc = repo_put_files(j, &c, true, FILES);
     mcp_json_end(w);
     repo_commit_free(&c);
     return rc;

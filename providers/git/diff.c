@@ -14,8 +14,12 @@ typedef struct differing {
     mcp_str rev[2];
     char base[GIT_OID_HEXSZ + 1]; /* the merge base that replaces rev[0] in a three-dot range */
     bool moves;                   /* the revisions may name other commits later */
+    repo_target of; /* the difference in which a file is shown; not of a root commit */
     common_buffer path;
-    repo_patch *patch;
+    repo_patch *patch; /* NULL if the files are only named */
+    bool counts;       /* they are named with the numbers of their lines */
+    bool full;         /* there are more than the limit */
+    size_t files, max;
 } differing;
 
 bool repo_path_within(mcp_str folder, mcp_str path)
@@ -47,21 +51,51 @@ static const repo_entry *seen_side(differing *d, const repo_entry *e, mcp_str re
 {
     repo_target t = {
         .kind = REPO_KIND_FILE, .rev = rev, .other = {"", 0}, .path = {d->path.ptr, d->path.len}};
-    repo_target difference = d->j->target;
+    repo_target difference = d->of;
     difference.path = t.path;
-    memset(difference.param, 0, sizeof(difference.param));
-    return e && repo_job_may(d->j, &t) && repo_job_may(d->j, &difference) ? e : NULL;
+    if (!e || !repo_job_may(d->j, &t))
+        return NULL;
+    return !difference.rev.len || repo_job_may(d->j, &difference) ? e : NULL;
+}
+
+/* Adds a file to the array of those that a commit changed. */
+static int name_file(differing *d, mcp_str path, const repo_entry *a, const repo_entry *b)
+{
+    mcp_json_writer *w = d->j->json;
+    repo_numbers n = {.large = true};
+    d->full = d->files == d->max || path.len > REPO_PATH_MAX ||
+              path.len > d->j->r->max_bytes - d->j->named;
+    if (d->full)
+        return MCP_OK;
+    d->files++;
+    d->j->named += path.len;
+    if (!d->counts) {
+        repo_put_text(w, path);
+        return MCP_OK;
+    }
+    int rc = repo_count_lines(d->j, a, b, &n);
+    mcp_json_begin_object(w);
+    if (rc == MCP_OK && !n.binary && !n.large) {
+        mcp_json_put_uint(w, "added", n.added);
+        mcp_json_put_uint(w, "removed", n.removed);
+    }
+    mcp_json_key(w, "path"), repo_put_text(w, path);
+    mcp_json_end(w);
+    return rc == MCP_EIO || rc == MCP_ELIMIT ? MCP_OK : rc; /* a partial clone has no contents */
 }
 
 /* Hands on an entry that differs. */
 static int put_file(differing *d, const repo_entry *a, const repo_entry *b)
 {
     mcp_str path = {d->path.ptr, d->path.len};
-    if (!repo_path_fits(d->j->target.param[REPO_PARAM_PATH], path))
+    if (!repo_path_fits(d->j->target.param[REPO_PARAM_PATH], path) ||
+        !repo_path_within(d->j->target.path, path))
         return MCP_OK;
     a = seen_side(d, a, d->rev[0]);
     b = seen_side(d, b, d->rev[1]);
-    return a || b ? repo_patch_file(d->patch, path, a, b, NULL) : MCP_OK;
+    if (!a && !b)
+        return MCP_OK;
+    return d->patch ? repo_patch_file(d->patch, path, a, b, NULL) : name_file(d, path, a, b);
 }
 
 /* ---- trees ----------------------------------------------------------------------------------- */
@@ -114,7 +148,7 @@ static int compare_trees(differing *d, const git_oid *a, const git_oid *b, int d
         rc = tree_open(d, b, &object[1], &rest[1]);
     for (size_t i = 0; rc == MCP_OK && i < 2; i++)
         has[i] = repo_tree_next(&rest[i], &e[i]);
-    while (rc == MCP_OK && !d->j->code && (has[0] || has[1])) {
+    while (rc == MCP_OK && !d->j->code && !d->full && (has[0] || has[1])) {
         int order = !has[0]   ? 1
                     : !has[1] ? -1
                               : repo_entry_compare(e[0].name, e[0].mode == REPO_MODE_TREE,
@@ -191,7 +225,8 @@ static int find_revs(differing *d)
 
 int repo_run_diff(repo_job *j)
 {
-    differing d = {.j = j};
+    differing d = {.j = j, .of = j->target};
+    memset(d.of.param, 0, sizeof(d.of.param));
     common_buffer_init(&d.path, &j->r->base.alloc);
     int rc = repo_patch_begin(j, repo_patch_is_optional(&j->target), &d.patch);
     if (rc == MCP_OK)
@@ -201,4 +236,53 @@ int repo_run_diff(repo_job *j)
     rc = repo_patch_end(d.patch, rc);
     common_buffer_free(&d.path);
     return rc;
+}
+
+/* ---- files of a commit ----------------------------------------------------------------------- */
+
+static int name_files(differing *d, const repo_commit *c)
+{
+    repo_commit first = {.n_parents = 0};
+    git_oid id;
+    char hex[2][GIT_OID_HEXSZ + 1];
+    bool has = c->n_parents > 0;
+    int rc = MCP_OK;
+    if (has) {
+        id = repo_commit_parent(c, 0);
+        rc = repo_commit_read(&d->j->use, &id, &first);
+    }
+    if (rc == MCP_ENOTFOUND && repo_layout_is_shallow(d->j->use.layout)) {
+        d->j->fixed = has = false; /* it may be fetched later */
+        rc = MCP_OK;
+    }
+    if (rc != MCP_OK)
+        return rc;
+    d->rev[0] = has ? mcp_str_from(git_oid_tostr(hex[0], sizeof(hex[0]), &id)) : (mcp_str){"", 0};
+    d->rev[1] = mcp_str_from(git_oid_tostr(hex[1], sizeof(hex[1]), &c->id));
+    d->of = (repo_target){
+        .kind = REPO_KIND_DIFF, .rev = d->rev[0], .other = d->rev[1], .path = {"", 0}};
+    rc = compare_trees(d, has ? &first.tree : NULL, &c->tree, 0);
+    if (has)
+        repo_commit_free(&first);
+    return rc;
+}
+
+int repo_put_files(repo_job *j, const repo_commit *c, bool counts, size_t max)
+{
+    int64_t deadline = j->use.deadline;
+    differing d = {.j = j, .counts = counts, .max = max};
+    common_buffer_init(&d.path, &j->r->base.alloc);
+    mcp_json_put_array(j->json, "files");
+    j->use.deadline -= (int64_t)(j->r->timeout_ms / 2);
+    int rc = name_files(&d, c);
+    j->use.deadline = deadline;
+    mcp_json_end(j->json);
+    bool some = rc == MCP_ETIMEOUT || rc == MCP_EIO || rc == MCP_ENOTFOUND || rc == MCP_ELIMIT;
+    if (some || j->code || d.full)
+        mcp_json_put_bool(j->json, "filesTruncated", true);
+    if (some || j->code)
+        j->fixed = false;
+    j->code = 0; /* a tree that is too deep */
+    common_buffer_free(&d.path);
+    return some ? MCP_OK : rc;
 }

@@ -43,16 +43,12 @@ int repo_job_fail(repo_job *j, int code, const char *format, ...)
 bool repo_job_number(repo_job *j, repo_param param, uint64_t min, uint64_t max, uint64_t fallback,
                      uint64_t *ret)
 {
-    static const char *const names[REPO_PARAM_COUNT] = {
-        [REPO_PARAM_LENGTH] = "length", [REPO_PARAM_LIMIT] = "limit",   [REPO_PARAM_LINE] = "line",
-        [REPO_PARAM_LINES] = "lines",   [REPO_PARAM_OFFSET] = "offset",
-    };
     mcp_str text = j->target.param[param];
     *ret = fallback;
     if (!text.ptr || common_pieces_number(text, min, max, ret))
         return true;
     repo_job_fail(j, MCP_CODE_INVALID_PARAMS, "%s must be a whole number from %llu to %llu",
-                  names[param], (unsigned long long)min, (unsigned long long)max);
+                  repo_param_name(param), (unsigned long long)min, (unsigned long long)max);
     return false;
 }
 
@@ -189,6 +185,7 @@ static void run(repo_job *j, bool near)
     j->mime = NULL;
     j->code = 0;
     j->size = 0;
+    j->named = 0;
     j->json = mcp_json_writer_new(&j->r->base.alloc, 0);
     j->rc = j->json ? repo_use_begin(&j->use, l, near ? NULL : j->req, near, j->r->timeout_ms)
                     : MCP_ENOMEM;
@@ -245,7 +242,7 @@ static int run_far(repo_job *j)
 
 static bool is_long(const repo_job *j)
 {
-    return j->target.kind != REPO_KIND_FILE && j->target.kind != REPO_KIND_COMMIT;
+    return j->target.kind != REPO_KIND_FILE;
 }
 
 static int start(repo_job *j)

@@ -25,6 +25,7 @@ enum {
     LIMIT = 50,
     MAX_LIMIT = 1000,
     MAX_LOOKED_AT = 20000,
+    MAX_FILES = 1000,
     TIES = 32,
     SHORT = 12,          /* digits of an id in a position, if they are unambiguous */
     MAX_POSITION = 6000, /* limit of the encoded lengths of a position and the path together */
@@ -36,6 +37,7 @@ typedef struct logging {
     git_oid begin, from; /* `from` is the start of a range */
     bool is_range, parted;
     common_buffer ends;              /* ids (20 bytes each) of commits at which the walk stops */
+    uint64_t files;                  /* limit of the files that are named of each commit */
     uint64_t limit, skip, looked_at; /* skip: number of commits that previous pages examined */
     int64_t low, bound;              /* lowest examined time; its value at the beginning
                                       * of the page */
@@ -348,6 +350,8 @@ static int put_commit(logging *l, const git_oid *id)
     mcp_json_key(w, "author"), repo_put_person(w, &c.author);
     repo_put_encoding(w, &c);
     mcp_json_key(w, "uri"), repo_put_uri(w, l->j->r, &t);
+    if (rc == MCP_OK && l->files)
+        rc = repo_put_files(l->j, &c, false, (size_t)l->files);
     mcp_json_end(w);
     repo_commit_free(&c);
     return rc;
@@ -413,14 +417,15 @@ static int find_ends(logging *l)
 int repo_run_log(repo_job *j)
 {
     const mcp_allocator *alloc = &j->r->base.alloc;
-    uint64_t limit, offset;
+    uint64_t limit, offset, files;
     if (!repo_job_number(j, REPO_PARAM_LIMIT, 1, MAX_LIMIT, LIMIT, &limit) ||
-        !repo_job_number(j, REPO_PARAM_OFFSET, 0, UINT32_MAX, 0, &offset))
+        !repo_job_number(j, REPO_PARAM_OFFSET, 0, UINT32_MAX, 0, &offset) ||
+        !repo_job_number(j, REPO_PARAM_FILES, 0, MAX_FILES, 0, &files))
         return MCP_OK;
     logging *l = common_alloc(alloc, sizeof(*l));
     if (!l)
         return MCP_ENOMEM;
-    *l = (logging){.j = j, .limit = limit, .skip = offset};
+    *l = (logging){.j = j, .files = files, .limit = limit, .skip = offset};
     repo_walk_init(&l->walk, alloc);
     common_buffer_init(&l->ends, alloc);
     int rc = find_ends(l);

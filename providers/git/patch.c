@@ -20,18 +20,12 @@ enum {
     SHORT_PATCH = 16 << 10, /* bytes of a patch that nobody asked for */
 };
 
-/* What the summary says of a file. */
-typedef struct numbers {
-    uint64_t added, removed;
-    bool binary, large; /* then nothing was counted */
-} numbers;
-
 typedef struct repo_patch {
     repo_job *j;
     common_buffer path, summary;
     common_buffer *to; /* what put() writes to: the summary, or the job's text */
     size_t files, uncounted;
-    numbers now, all;          /* of the current file, of all files */
+    repo_numbers now, all;     /* of the current file, of all files */
     const repo_entry *side[2]; /* the file's entry on each side; NULL if it does not exist */
     const mcp_str *work;       /* the second side's text if it is not a git
                                 * object, otherwise NULL */
@@ -300,7 +294,7 @@ static bool is_binary(mcp_str bytes)
 static int put_contents(differing *d, const side *s, bool count)
 {
     size_t before = d->to->len;
-    numbers kept = d->now;
+    repo_numbers kept = d->now;
     int rc = MCP_ELIMIT;
     d->named = false;
     if (is_binary(s[0].bytes) || is_binary(s[1].bytes)) {
@@ -367,18 +361,26 @@ static int on_counted(const git_diff_delta *delta, const git_diff_hunk *hunk,
     return 0;
 }
 
-/* Counts the lines of a file whose type changed as git does, although its patch is a removal and an
- * addition. */
+/* Counts the lines of a file without writing them. If its type changed, its patch is a removal and
+ * an addition, but git counts the lines that differ. */
 static int count_both(differing *d, const repo_entry *a, const repo_entry *b)
 {
     side s[2] = {{0}, {0}};
     int rc = sides_open(d, a, b, s);
     if (rc == MCP_OK && (is_binary(s[0].bytes) || is_binary(s[1].bytes)))
         d->now.binary = true;
-    else if (rc == MCP_OK && !git_oid_equal(&a->id, &b->id))
+    else if (rc == MCP_OK && !(a && b && git_oid_equal(&a->id, &b->id)))
         d->now.large = s[0].large || s[1].large ||
                        repo_compare(s[0].bytes, s[1].bytes, 0, NULL, on_counted, d) != MCP_OK;
     sides_close(s);
+    return rc;
+}
+
+int repo_count_lines(repo_job *j, const repo_entry *a, const repo_entry *b, repo_numbers *ret)
+{
+    differing d = {.j = j};
+    int rc = count_both(&d, a, b);
+    *ret = d.now;
     return rc;
 }
 
@@ -388,7 +390,7 @@ static int count_both(differing *d, const repo_entry *a, const repo_entry *b)
 static void sum_up(differing *d)
 {
     char line[64];
-    numbers n = d->now;
+    repo_numbers n = d->now;
     if (n.binary || n.large)
         snprintf(line, sizeof(line), n.binary ? "-\t-\t" : "?\t?\t");
     else
@@ -408,7 +410,7 @@ static void sum_up(differing *d)
 static void put_total(differing *d, common_buffer *to)
 {
     char line[256];
-    const numbers *n = &d->all;
+    const repo_numbers *n = &d->all;
     size_t len = (size_t)snprintf(line, sizeof(line), "%zu file%s changed", d->files,
                                   d->files == 1 ? "" : "s");
     if (d->files && (n->added || !n->removed))
@@ -504,7 +506,7 @@ int repo_patch_file(repo_patch *d, mcp_str path, const repo_entry *a, const repo
             MAX_FILES);
     d->path.len = 0;
     d->work = work;
-    d->now = (numbers){0};
+    d->now = (repo_numbers){0};
     rc = common_buffer_append(&d->path, path.ptr, path.len);
     if (rc == MCP_OK)
         rc = put_file(d, a, parts ? NULL : b, !parts);

@@ -53,6 +53,7 @@ typedef struct repo_job {
     bool has_text;
     const char *mime;
     bool as_text; /* text was requested */
+    size_t named; /* bytes of the paths in lists of files, at most max_bytes */
     char room[];  /* for the strings of `target` */
 } repo_job;
 
@@ -96,6 +97,13 @@ enum { REPO_COMPARE_MAX = 8 << 20 }; /* limit for each text in bytes */
 int repo_compare(mcp_str old, mcp_str now, uint32_t around, git_diff_hunk_cb on_hunk,
                  git_diff_line_cb on_line, void *user);
 
+/* How many lines of a file were added and removed. */
+typedef struct repo_numbers {
+    uint64_t added, removed;
+    bool binary, large; /* then nothing was counted */
+} repo_numbers;
+int repo_count_lines(repo_job *job, const repo_entry *a, const repo_entry *b, repo_numbers *ret);
+
 /* A patch that is written file by file to the job's text, and its summary. If it is `optional`, it
  * is omitted when it is long, and the summary says how to get it. `work` is the second side's text
  * if it is not a git object. repo_patch_end() gets the result so far and returns the new one. */
@@ -129,6 +137,10 @@ void repo_put_link(repo_job *job, const char *key, const repo_target *target);
 void repo_put_person(mcp_json_writer *w, const repo_person *p);
 /* Adds the subject: the first paragraph as one line, as git shows it, truncated if it is very long. */
 void repo_put_subject(mcp_json_writer *w, mcp_str message);
+/* Adds the member `files`: the paths that the commit changed from its first parent and that the
+ * caller may see, or with `counts` objects that also have the numbers of lines. If some are left
+ * out, `filesTruncated` follows. */
+int repo_put_files(repo_job *job, const repo_commit *c, bool counts, size_t max);
 /* Adds a member with the commit's encoding, if its texts could not be converted from it. */
 void repo_put_encoding(mcp_json_writer *w, const repo_commit *c);
 

@@ -5,7 +5,7 @@
  *     git://NAME/REV/PATH?offset=N&length=N        a file, or a folder (?after=ENTRY&limit=N)
  *     git://NAME/-/branches?after=REF&limit=N      the same for tags: git://NAME/-/tags
  *     git://NAME/-/commit/REV
- *     git://NAME/-/log/REV[/PATH]?from=ID.ID&limit=N
+ *     git://NAME/-/log/REV[/PATH]?files=N&from=ID.ID&limit=N
  *     git://NAME/-/diff/REV/REV[/PATH]?path=PATH
  *     git://NAME/-/diff/REV..REV[/PATH]            the same with a range in one segment
  *     git://NAME/-/blame/REV/PATH?line=N&lines=N
@@ -45,6 +45,7 @@ typedef enum repo_kind {
 
 typedef enum repo_param {
     REPO_PARAM_AFTER,
+    REPO_PARAM_FILES,
     REPO_PARAM_FORMAT,
     REPO_PARAM_FROM,
     REPO_PARAM_LENGTH,
@@ -57,6 +58,8 @@ typedef enum repo_param {
     REPO_PARAM_TEXT,
     REPO_PARAM_COUNT,
 } repo_param;
+
+const char *repo_param_name(repo_param param);
 
 /* All strings are decoded, NUL-terminated, and without other NULs. */
 typedef struct repo_target {

@@ -153,6 +153,11 @@ some() { # N: selects N random lines
     shuf -n "$1" --random-source=<(yes "$SEED")
 }
 
+changed() { # COMMIT GIT'S ARGUMENTS: prints what the commit changed from its first parent
+    git -C r --literal-pathspecs diff -z --no-renames "$(git -C r rev-parse -q --verify "$1^" || git -C r hash-object -t tree /dev/null)" "$@" |
+        tr '\0' '\n' | LC_ALL=C sed 's/\xff/ÿ/'
+}
+
 differs() { # GIT'S ARGUMENTS: prints the difference as mcpd does, with git's summary before it
     local diff=(git -C r -c core.quotePath=false diff --no-renames --abbrev=7)
     "${diff[@]}" --shortstat "$@" | cut -c2- | grep . || { echo '0 files changed' && return; }
@@ -208,6 +213,13 @@ differs() { # GIT'S ARGUMENTS: prints the difference as mcpd does, with git's su
             '.commits[].id' >got
         git -C r --literal-pathspecs log --format=%H main -- "$path" >want
         same "log of $path"
+        pages "git://r/-/log/main/$(encoded "$path")?files=1000" '.commits[] | .id, .files[]' >got
+        for commit in $(<want); do
+            echo "$commit"
+            changed "$commit" --name-only -- "$path"
+        done >named
+        mv named want
+        same "files in the log of $path"
     done <paths
     finish
 }
@@ -219,6 +231,9 @@ differs() { # GIT'S ARGUMENTS: prints the difference as mcpd does, with git's su
         jq -r '.id, .author.name, .author.email, .author.time, .committer.time, ([.parents[].id] | join(" ")), .message' text >got
         git -C r show -s --format='%H%n%an%n%ae%n%aI%n%cI%n%P%n%B' "$commit" >want
         same "commit $commit"
+        jq -r '.files[] | "\(.added // "-")\t\(.removed // "-")\t\(.path)"' text >got
+        changed "$commit" --numstat >want
+        same "files of $commit"
     done
     while read -r from to; do
         get "git://r/-/diff/$from/$to?path="

@@ -348,7 +348,7 @@ static inline void add_completions(void)
         {OF("git://app/-/blame/{rev}/{+path}{?line,lines,format}", "path", "sub/",
             "\"rev\":\"v1\""),
          "\"sub/deep.key\"", "git://app/v1/sub/deep.key", "git://app/-/blame/v1/sub/deep.key"},
-        {OF("git://app/-/log/{rev}/{+path}{?limit,format}", "rev", "v", ""), "\"v1\"",
+        {OF("git://app/-/log/{rev}/{+path}{?files,limit,format}", "rev", "v", ""), "\"v1\"",
          "git://app/-/log/v1", ""},
         {OF("git://app/-/diff/{from}/{to}/{+path}", "from", "v", ""), "\"v1\"", "git://app/v1/",
          ""},

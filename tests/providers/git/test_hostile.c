@@ -496,8 +496,8 @@ static void test_meanwhile(void **state)
     assert_true(atomic_load(&most) < MOST);
     peer_send(&p, 2, READ, "\"uri\":\"git://h/HEAD/\"");
     check_reply("folder", p.reply, (const char *const[5]){"\"id\":2", "\\\"entries\\\""});
-    peer_send(&p, 3, READ, "\"uri\":\"git://h/-/commit/HEAD\"");
-    check_reply("commit", p.reply, (const char *const[5]){"\"id\":3", "a@example.org"});
+    peer_send(&p, 3, READ, "\"uri\":\"git://h/HEAD/?limit=1&format=text\"");
+    check_reply("text", p.reply, (const char *const[5]){"\"id\":3", "git://h/HEAD/f"});
     held.work(held.arg);
     held.done(held.arg);
     assert_non_null(strstr(p.reply, "\"blob\":\"AAAAAAAAAAAAAA==\""));

@@ -53,6 +53,9 @@ static void test_missing(void **state)
     (void)state;
     open_repository("treeless.git", 0);
     READS("treeless/-/log/HEAD", "c3", "c2", "c1", "!next");
+    READS("treeless/-/log/HEAD?files=1", "c3", "c1",
+          "\\\"files\\\":[],\\\"filesTruncated\\\":true");
+    READS("treeless/-/commit/HEAD", "c3", "\\\"files\\\":[],\\\"filesTruncated\\\":true");
     READS("treeless/HEAD/a.txt", DAMAGED);
     READS("treeless/-/log/HEAD/a.txt", DAMAGED);
     READS("treeless/-/diff/v1/HEAD", DAMAGED);
