@@ -17,7 +17,7 @@ static const struct {
     const char *array, *column[COLUMNS];
 } tables[] = {
     {"entries", {"mode", "type", "id", "name", "uri"}},
-    {"commits", {"id", "author.time", "author.name", "subject"}},
+    {"commits", {"id", "author.time", "committer.time", "author.name", "subject"}},
     {"parents", {"id", "uri", "diff"}},
     {"branches", {"id", "name", "uri"}},
     {"tags", {"id", "name", "uri"}},

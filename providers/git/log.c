@@ -15,6 +15,7 @@
  * as in git.
  */
 #include "expr.h"
+#include "filter.h"
 #include "provider.h"
 #include "range.h"
 #include "walk.h"
@@ -36,6 +37,7 @@ typedef struct logging {
     repo_walk walk;
     git_oid begin, from; /* `from` is the start of a range */
     bool is_range, parted;
+    repo_filter filter;
     common_buffer ends;              /* ids (20 bytes each) of commits at which the walk stops */
     uint64_t files;                  /* limit of the files that are named of each commit */
     uint64_t limit, skip, looked_at; /* skip: number of commits that previous pages examined */
@@ -108,8 +110,11 @@ static int look_at_parents(logging *l, const repo_step *step, const repo_commit 
     return MCP_OK;
 }
 
+/* Queues a commit, unless it and all its ancestors are too old to be shown. */
 static int push(logging *l, const repo_step *step)
 {
+    if (step->time < l->filter.since)
+        return MCP_OK;
     bool late = step->time > l->bound || (step->time == l->bound && !l->ties_named);
     l->unsure = l->unsure || (l->resumed && late && !repo_walk_seen(&l->walk, &step->id));
     return repo_walk_push(&l->walk, step);
@@ -155,6 +160,7 @@ static int visit(logging *l, const repo_step *step)
         return rc;
     rc = follow(l, step, &c, &is_listed);
     if (rc == MCP_OK && is_listed && l->looked_at >= l->skip &&
+        repo_filter_passes(&l->filter, &c, &l->j->r->base.alloc, &rc) &&
         repo_job_may_commit(l->j, &step->id))
         l->listed[l->n_listed++] = step->id;
     l->looked_at++;
@@ -199,7 +205,7 @@ static int begin_at(logging *l, const git_oid *id)
 {
     repo_step step;
     int rc = look_by_id(l, id, &step);
-    return rc == MCP_OK ? repo_walk_push(&l->walk, &step) : rc;
+    return rc == MCP_OK && step.time >= l->filter.since ? repo_walk_push(&l->walk, &step) : rc;
 }
 
 static int begin_from(logging *l, mcp_str rest)
@@ -348,6 +354,8 @@ static int put_commit(logging *l, const git_oid *id)
     mcp_json_put_string(w, "id", hex);
     mcp_json_key(w, "subject"), repo_put_subject(w, c.message);
     mcp_json_key(w, "author"), repo_put_person(w, &c.author);
+    if (l->filter.dated) /* the date that was compared */
+        mcp_json_key(w, "committer"), repo_put_person(w, &c.committer);
     repo_put_encoding(w, &c);
     mcp_json_key(w, "uri"), repo_put_uri(w, l->j->r, &t);
     if (rc == MCP_OK && l->files)
@@ -428,9 +436,12 @@ int repo_run_log(repo_job *j)
     *l = (logging){.j = j, .files = files, .limit = limit, .skip = offset};
     repo_walk_init(&l->walk, alloc);
     common_buffer_init(&l->ends, alloc);
-    int rc = find_ends(l);
+    int rc = repo_filter_take(j, &l->filter);
+    if (rc == MCP_OK && !j->code)
+        rc = find_ends(l);
     if (rc == MCP_OK && !j->code)
         rc = run(l);
+    repo_filter_free(&l->filter);
     common_buffer_free(&l->ends);
     repo_walk_free(&l->walk);
     common_release(alloc, l);

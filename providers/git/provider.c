@@ -25,13 +25,14 @@ static const common_template templates[] = {
     {"-/tags{?limit,format}", "tags", "Tags", "Names, ids, URIs", "application/json"},
     {"-/commit/{rev}{?format}", "commit", "Commit", "Who, when, why, its files, and its parents",
      "application/json"},
-    {"-/log/{rev}{?files,limit,format}", "log", "History of a revision",
+    {"-/log/{rev}{?author,text,since,until,files,limit,format}", "log", "History of a revision",
      "Newest first; rev may be a range like v1..main. files: how many changed files are named of "
      "each "
      "commit. `next` leads to older ones",
      "application/json"},
-    {"-/log/{rev}/{+path}{?files,limit,format}", "path_log", "History of a file or folder",
-     "Newest first; `next` leads to older ones", "application/json"},
+    {"-/log/{rev}/{+path}{?author,text,since,until,files,limit,format}", "path_log",
+     "History of a file or folder",
+     "Newest first, with the parameters of log; `next` leads to older ones", "application/json"},
     {"-/diff/{range}{?path}", "diff", "Difference of a range",
      "Files and numbers of lines, then the patch; a long one only of path (a folder, or a glob "
      "like "

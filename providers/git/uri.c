@@ -30,6 +30,7 @@ static const struct {
 } params[REPO_PARAM_COUNT] = {
     [REPO_PARAM_AFTER] = {"after", 1U << REPO_KIND_FILE | 1U << REPO_KIND_BRANCHES |
                                        1U << REPO_KIND_TAGS | 1U << REPO_KIND_SEARCH},
+    [REPO_PARAM_AUTHOR] = {"author", 1U << REPO_KIND_LOG},
     [REPO_PARAM_FILES] = {"files", 1U << REPO_KIND_LOG},
     [REPO_PARAM_FORMAT] = {"format", ~0U},
     [REPO_PARAM_FROM] = {"from", 1U << REPO_KIND_LOG},
@@ -43,7 +44,9 @@ static const struct {
     [REPO_PARAM_PATH] = {"path", 1U << REPO_KIND_SEARCH | 1U << REPO_KIND_DIFF |
                                      1U << REPO_KIND_STAGED | 1U << REPO_KIND_UNSTAGED},
     [REPO_PARAM_REGEX] = {"regex", 1U << REPO_KIND_SEARCH},
-    [REPO_PARAM_TEXT] = {"text", 1U << REPO_KIND_SEARCH},
+    [REPO_PARAM_SINCE] = {"since", 1U << REPO_KIND_LOG},
+    [REPO_PARAM_TEXT] = {"text", 1U << REPO_KIND_SEARCH | 1U << REPO_KIND_LOG},
+    [REPO_PARAM_UNTIL] = {"until", 1U << REPO_KIND_LOG},
 };
 
 const char *repo_param_name(repo_param param)

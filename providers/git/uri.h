@@ -5,7 +5,7 @@
  *     git://NAME/REV/PATH?offset=N&length=N        a file, or a folder (?after=ENTRY&limit=N)
  *     git://NAME/-/branches?after=REF&limit=N      the same for tags: git://NAME/-/tags
  *     git://NAME/-/commit/REV
- *     git://NAME/-/log/REV[/PATH]?files=N&from=ID.ID&limit=N
+ *     git://NAME/-/log/REV[/PATH]?files=N&from=ID.ID&limit=N, and ?author=, text=, since=, until=
  *     git://NAME/-/diff/REV/REV[/PATH]?path=PATH
  *     git://NAME/-/diff/REV..REV[/PATH]            the same with a range in one segment
  *     git://NAME/-/blame/REV/PATH?line=N&lines=N
@@ -45,6 +45,7 @@ typedef enum repo_kind {
 
 typedef enum repo_param {
     REPO_PARAM_AFTER,
+    REPO_PARAM_AUTHOR,
     REPO_PARAM_FILES,
     REPO_PARAM_FORMAT,
     REPO_PARAM_FROM,
@@ -55,7 +56,9 @@ typedef enum repo_param {
     REPO_PARAM_OFFSET,
     REPO_PARAM_PATH,
     REPO_PARAM_REGEX,
+    REPO_PARAM_SINCE,
     REPO_PARAM_TEXT,
+    REPO_PARAM_UNTIL,
     REPO_PARAM_COUNT,
 } repo_param;
 

@@ -28,6 +28,8 @@ setup() {
 names=(a.txt 'src/x.c' 'src/deep/y' 'src.d/z' src0 '"with space.md"' '"\303\251 #?%.txt"' '"quote\"back\\"' '"new\nline"'
     '"tab\there"' '[x]{y}' '100%25' 'one/two/three/four/five/six')
 
+authors=(A 'Bee Cee' 'a bee' Ånn)
+
 # The lines are numbered, so that there is only one correct difference between two versions.
 contents() { # KIND LINES VARIANT
     local i
@@ -76,7 +78,9 @@ make_history() { # N
     for ((i = 1; i <= $1; i++)); do
         time=$((1700000000 + i / 3 * 100))
         ((RANDOM % 8)) || time=$((time - RANDOM % 3000))
-        printf 'commit refs/heads/main\nmark :%d\ncommitter A <a@example.org> %d +0130\ndata <<.\nc%d\n\nof é\n.\n' $i $time $i
+        printf 'commit refs/heads/main\nmark :%d\nauthor %s <%s@example.org> %d +0200\n' $i \
+            "${authors[RANDOM % ${#authors[@]}]}" $((RANDOM % 3)) $((time - RANDOM % 500))
+        printf 'committer A <a@example.org> %d +0130\ndata <<.\nc%d\n\nof é\n.\n' $time $i
         parents=()
         n=$((RANDOM % 4 ? 1 : RANDOM % 4 + 1))
         for ((j = 0; j < n && i > 1; j++)); do
@@ -221,6 +225,24 @@ differs() { # GIT'S ARGUMENTS: prints the difference as mcpd does, with git's su
         mv named want
         same "files in the log of $path"
     done <paths
+    finish
+}
+
+@test "logs of an author, of a text and of a time have the commits that git finds" {
+    serve git:r
+    git -C r log --format=%ct main >times
+    at() { date -u -d "@$1" +%FT%TZ; }
+    for i in {1..30}; do
+        query= options=() path=
+        ((RANDOM % 2)) || { author=$(printf '%s\n' bee 'A <' '1@EXAMPLE' Ånn none | shuf -n 1); query+="&author=$(jq -rn --arg a "$author" '$a | @uri')" options+=(--author="$author"); }
+        ((RANDOM % 2)) || { text=$(printf '%s\n' C1 'of é' 9 | shuf -n 1); query+="&text=$(jq -rn --arg a "$text" '$a | @uri')" options+=(--grep="$text"); }
+        ((RANDOM % 3)) || { time=$(at "$(shuf -n 1 times)"); query+="&since=$time" options+=(--since="$time"); }
+        ((RANDOM % 3)) || { time=$(at "$(shuf -n 1 times)"); query+="&until=$time" options+=(--until="$time"); }
+        ((RANDOM % 3)) || path=src
+        pages "git://r/-/log/main${path:+/$path}?limit=$((RANDOM % 9 + 1))$query" '.commits[].id' >got
+        git -C r log -i -F --format=%H "${options[@]}" main ${path:+-- "$path"} >want
+        same "log of $path with $query"
+    done
     finish
 }
 

@@ -84,6 +84,7 @@ static const struct {
     {"resources/read", URI("-/log/HEAD~1...HEAD?format=text"), "second"},
     {"resources/read", URI("-/diff/v1...HEAD"), "+2"},
     {"resources/read", URI("-/log/HEAD?files=9&format=text"), "    a.txt"},
+    {"resources/read", URI("-/log/HEAD?author=ada&text=sec"), "second"},
     {"resources/read", URI("HEAD~1/?format=text"), "a.txt"},
     {"resources/read", URI("-/search/HEAD?text=thr"), "a.txt:3"},
     {"resources/read", URI("-/search/HEAD?regex=t.r&limit=1&format=text"), "a.txt:3"},

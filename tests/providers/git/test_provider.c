@@ -1,6 +1,7 @@
 /* The git provider from a peer's point of view: requests, and what the replies must contain. There
  * is no host, so requests are answered synchronously. */
 #define _GNU_SOURCE
+#include "filter.h"
 #include "repository.h"
 
 static peer p;
@@ -220,6 +221,16 @@ static const reading history[] = {
      {"\\\"files\\\":[\\\"src/deep/y\\\",\\\"src/x.c\\\"]}", "!filesTruncated"}},
     {"r/-/log/HEAD?files=1001", {"-32602", "files must be a whole number from 0 to 1000"}},
     {"r/-/log/HEAD?files=1&limit=1", {"&limit=1", "?files=1&from="}},
+    {"r/-/log/HEAD?author=ADA&text=SEC", {"second", "!third", "!first", "!committer"}},
+    {"r/-/log/HEAD?author=ada%20%3C&text=body", {"first", "!second"}},
+    {"r/-/log/HEAD?author=bob", {"\\\"commits\\\":[]", "!next"}},
+    {"r/-/log/HEAD?until=2023-11-14T22%3A15%3A00Z",
+     {"second", "first", "\\\"committer\\\"", "!third"}},
+    {"r/-/log/HEAD?since=2023-11-14T22%3A15%3A00Z&format=text",
+     {"third", "2023-11-14T22:18:20Z", "!first", "!next"}},
+    {"r/-/log/HEAD?since=2023-11-15", {"\\\"commits\\\":[]", "!next"}},
+    {"r/-/log/HEAD?until=yesterday", {"-32602", "until must be a date like"}},
+    {"r/-/log/HEAD?author=", {"-32602", "not supported here"}},
     {"r/-/commit/none", {NOT_FOUND}},
     {"r/-/branches",
      {"\\\"name\\\":\\\"feature/one\\\"", "git://r/feature%2Ftwo/", "packed", "!light"}},
@@ -258,6 +269,40 @@ static void test_history(void **state)
 {
     (void)state;
     check_reads("r", NULL, history, sizeof(history) / sizeof(*history));
+}
+
+static void test_dates(void **state)
+{
+    static const struct {
+        const char *text;
+        bool end;
+        int64_t time; /* -1 if it is refused */
+    } dates[] = {
+        {"1970-01-02", false, 86400},
+        {"1970-01-02", true, 2 * 86400 - 1},
+        {"2024-02-29T12:00:00", true, 1709208000},
+        {"2024-02-29T12:00:00Z", false, 1709208000},
+        {"2024-02-29T12:00:00+01:30", false, 1709208000 - 5400},
+        {"2024-02-29T12:00:00-01:30", false, 1709208000 + 5400},
+        {"2023-02-29", false, -1},
+        {"2024-13-01", false, -1},
+        {"2024-1-1", false, -1},
+        {"2024-01-01T", false, -1},
+        {"2024-01-01T24:00:00", false, -1},
+        {"2024-01-01T00:00", false, -1},
+        {"2024-01-01 00:00:00", false, -1},
+        {"2024-01-01T00:00:00+1:00", false, -1},
+        {"2024-01-01T00:00:00+01:00x", false, -1},
+        {"20240101", false, -1},
+        {"", false, -1},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(dates) / sizeof(*dates); i++) {
+        int64_t time = -1;
+        bool ok = repo_date(mcp_str_from(dates[i].text), dates[i].end, &time);
+        if (ok != (dates[i].time >= 0) || (ok && time != dates[i].time))
+            fail_msg("%s: %d, %lld", dates[i].text, ok, (long long)time);
+    }
 }
 
 /* All pages of the log together are the history, with each commit once. */
@@ -351,11 +396,12 @@ static void test_text_patches(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_files),     cmocka_unit_test(test_fixed),
-        cmocka_unit_test(test_kinds),     cmocka_unit_test(test_list),
-        cmocka_unit_test(test_too_large), cmocka_unit_test(test_history),
-        cmocka_unit_test(test_log_pages), cmocka_unit_test(test_completion),
-        cmocka_unit_test(test_long_diff), cmocka_unit_test(test_text_patches),
+        cmocka_unit_test(test_files),        cmocka_unit_test(test_fixed),
+        cmocka_unit_test(test_kinds),        cmocka_unit_test(test_list),
+        cmocka_unit_test(test_too_large),    cmocka_unit_test(test_history),
+        cmocka_unit_test(test_dates),        cmocka_unit_test(test_log_pages),
+        cmocka_unit_test(test_completion),   cmocka_unit_test(test_long_diff),
+        cmocka_unit_test(test_text_patches),
     };
     return cmocka_run_group_tests(tests, setup, teardown_top);
 }
