@@ -8,7 +8,13 @@
  */
 #include "provider.h"
 
-enum { LINES = 200, MAX_LINES = 2000, MAX_LOOKED_AT = 20000, MAX_RANGES = 8192 };
+enum {
+    LINES = 200,
+    MAX_LINES = 2000,
+    MAX_LOOKED_AT = 20000,
+    MAX_RANGES = 8192,
+    MAX_LINE = 1000, /* bytes of a line in the answer */
+};
 
 typedef struct range {
     git_oid commit, blob; /* the commit at which the range is queued, and the file's blob there */
@@ -27,6 +33,7 @@ typedef struct blaming {
     repo_job *j;
     range *range;
     size_t n;
+    mcp_str rest; /* the text of the file from the next line of the answer on */
     hunk *hunk;
     size_t n_hunk, cap_hunk;
     int rc;
@@ -321,6 +328,33 @@ static void put_commit(const repo_job *j, const range *r, const repo_commit *c,
     mcp_json_key(w, "uri"), repo_put_uri(w, j->r, t);
 }
 
+/* Takes the next line of the file. */
+static mcp_str take_line(blaming *b)
+{
+    const char *end = b->rest.len ? memchr(b->rest.ptr, '\n', b->rest.len) : NULL;
+    mcp_str line = {b->rest.ptr, end ? (size_t)(end - b->rest.ptr) : b->rest.len};
+    size_t used = line.len + (end != NULL);
+    b->rest = (mcp_str){b->rest.ptr + used, b->rest.len - used};
+    return line;
+}
+
+/* Adds the lines of a range, as text of any encoding; very long ones are truncated. */
+static void put_text(blaming *b, size_t n)
+{
+    mcp_json_put_array(b->j->json, "text");
+    for (; n; n--) {
+        mcp_str line = take_line(b);
+        if (line.len && line.ptr[line.len - 1] == '\r')
+            line.len--;
+        if (line.len > MAX_LINE)
+            for (line.len = MAX_LINE;
+                 ((unsigned char)line.ptr[line.len] & 0xc0) == 0x80 && line.len;)
+                line.len--;
+        repo_put_text(b->j->json, line);
+    }
+    mcp_json_end(b->j->json);
+}
+
 static int put_range(blaming *b, const range *r)
 {
     char hex[GIT_OID_HEXSZ + 1];
@@ -338,6 +372,7 @@ static int put_range(blaming *b, const range *r)
     mcp_json_put_uint(w, "lines", r->n);
     if (repo_job_may(b->j, &t))
         put_commit(b->j, r, &c, &t);
+    put_text(b, r->n);
     mcp_json_end(w);
     repo_commit_free(&c);
     return rc;
@@ -400,6 +435,8 @@ static int blame(blaming *b, const range *whole, size_t line, size_t lines, size
                              "The history is too complex: ask for fewer lines");
     if (rc != MCP_OK)
         return rc;
+    for (size_t i = 1; i < line && b->rest.len; i++)
+        (void)take_line(b);
     mcp_json_begin_object(w);
     mcp_json_put_uint(w, "lines", total);
     rc = put_ranges(b, line, end);
@@ -434,11 +471,12 @@ int repo_run_blame(repo_job *j)
         rc = repo_object(&j->use, &whole.blob, GIT_OBJECT_BLOB, &o);
     if (rc != MCP_OK)
         return rc;
-    size_t total = count_lines(repo_object_text(o));
-    git_odb_object_free(o);
+    b.rest = repo_object_text(o);
+    size_t total = count_lines(b.rest);
     b.range = common_alloc(&j->r->base.alloc, MAX_RANGES * sizeof(*b.range));
     rc = b.range ? blame(&b, &whole, (size_t)line, (size_t)lines, total) : MCP_ENOMEM;
     common_release(&j->r->base.alloc, b.range);
     common_release(&j->r->base.alloc, b.hunk);
+    git_odb_object_free(o);
     return rc;
 }

@@ -43,7 +43,10 @@ static const common_template templates[] = {
     {"-/diff/{from}/{to}/{+path}", "path_diff", "Difference of a file or folder",
      "Between two revisions, as a patch", "text/x-diff"},
     {"-/blame/{rev}/{+path}{?line,lines,format}", "blame", "Who wrote these lines",
-     "lines of a file from line on, each with the commit that last changed it", "application/json"},
+     "lines of a file from line on: their text, and author, date and subject of the commit that "
+     "last "
+     "changed each",
+     "application/json"},
     {"-/search/{rev}{?text,regex,path,limit,format}", "search", "Search in the files of a revision",
      "Lines with this text, or that match this regular expression (give one of the two); path: a "
      "folder, or a glob like *.c. `next` continues",

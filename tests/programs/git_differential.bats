@@ -298,7 +298,7 @@ differs() { # GIT'S ARGUMENTS: prints the difference as mcpd does, with git's su
     finish
 }
 
-@test "blame names the same commit as git for each line" {
+@test "blame has git's commit, author, subject and text of each line" {
     serve git:r
     while IFS= read -r -d '' line; do
         read -r mode type id <<<"${line%%$'\t'*}"
@@ -308,6 +308,13 @@ differs() { # GIT'S ARGUMENTS: prints the difference as mcpd does, with git's su
             '.ranges[] | range(0; .lines) as $i | "\(.commit) \((.lineThere // .line) + $i) \(.line + $i)"' >got
         git -C r blame --no-follow --porcelain main -- "$path" | grep -aE '^[0-9a-f]{40} ' | cut -d' ' -f1-3 >want
         same "blame of $path"
+        # a NUL ends a line of awk; in JSON it is an escape
+        pages "git://r/-/blame/main/$(encoded "$path")?lines=$((RANDOM % 40 + 1))" \
+            '.ranges[] | . as $r | .text[] | "\($r.author.name)\t\($r.subject)\t\(gsub("\u0000"; "␀"))"' >got
+        git -C r blame --no-follow --line-porcelain main -- "$path" | tr '\0' '\1' |
+            awk '/^author / { a = substr($0, 8) } /^summary / { s = substr($0, 9) } /^\t/ { print a "\t" s $0 }' |
+            sed 's/\x01/␀/g; s/\r$//' >want
+        same "lines of $path"
     done < <(git -C r ls-tree -r -z main)
     finish
 }

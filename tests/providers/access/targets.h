@@ -161,7 +161,7 @@ static inline void add_git_folder(const char *rev, const char *folder)
 
 static inline void add_history(const char *rev, int version, const char *path)
 {
-    char file[NAME] = "";
+    char file[NAME] = "", mark[NAME];
     target *t = add_target("limit=10 format=text", GIT_FIXED, "git://app/-/log/%s%s%s", rev,
                            *path ? "/" : "", path);
     if (*path)
@@ -172,6 +172,8 @@ static inline void add_history(const char *rev, int version, const char *path)
         return;
     t = add_target("line=1 lines=9", GIT_FIXED, "git://app/-/blame/%s/%s", rev, path);
     add_shown(t, version > 1 ? "second-commit" : "first-commit", commits[version - 1], file);
+    snprintf(mark, sizeof(mark), "MARK(git:%s:%d)", path, version);
+    add_shown(t, mark, file, ""); /* the lines are shown without a commit that is hidden */
 }
 
 static inline void add_difference(const char *from, const char *to, const char *below)

@@ -259,6 +259,11 @@ static const reading history[] = {
       "{\\\"line\\\":3,\\\"lines\\\":1", "{\\\"line\\\":4,\\\"lines\\\":1"}},
     {"r/-/blame/HEAD/a.txt?line=2&lines=1",
      {"second", "!first", "\\\"next\\\":\\\"git://r/-/blame/HEAD/a.txt?line=3&lines=1"}},
+    {"r/-/blame/HEAD/a.txt?line=2&lines=1",
+     {"\\\"subject\\\":\\\"second\\\"", "\\\"text\\\":[\\\"2\\\"]}"}},
+    {"r/-/blame/v1/a.txt",
+     {"\\\"lines\\\":3,", "\\\"text\\\":[\\\"one\\\",\\\"two\\\",\\\"three\\\"]}"}},
+    {"r/-/blame/HEAD/a.txt?line=2&lines=1&format=text", {"  Ada  second\\n    2\\nnext: "}},
     {"r/-/blame/HEAD/a.txt?line=9", {"\\\"ranges\\\":[]", "!next"}},
     {"r/-/blame/HEAD/src", {NOT_FOUND}},
     {"r/-/blame/HEAD/none", {NOT_FOUND}},
@@ -385,6 +390,8 @@ static void test_text_patches(void **state)
     check_reply("latin", read_uri(&p, "odd/-/diff/HEAD~1/HEAD/latin"),
                 (const char *const[5]){"\"text\":\"", "-caf\xC3\xA9\\n-plain\\n",
                                        "+th\xC3\xA9\\n+plain \xC3\xA9\\n", "!blob"});
+    check_reply("blame", read_uri(&p, "odd/-/blame/HEAD/latin"),
+                (const char *const[5]){"\\\"text\\\":[\\\"th\xC3\xA9\\\",\\\"plain \xC3\xA9\\\"]"});
     check_reply("late", read_uri(&p, "odd/-/diff/HEAD~1/HEAD/late"),
                 (const char *const[5]){"\"text\":\"",
                                        "+a\xE2\x90\x80"
