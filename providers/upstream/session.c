@@ -266,9 +266,10 @@ static int open_session(upstream_session *s, mcp_error *error)
         MCP_OPTIONS(
             mcp_client_options, .name = client_name(up), .version = MCP_VERSION_STRING,
             .questions_per_minute = up->options.shared ? SHARED_QUESTIONS : 0, .no_cache = true,
-            .tasks = true, .revision = up->options.revision, .max_message = up->options.max_answer,
-            .max_values = up->options.max_values, .max_entries = up->options.max_entries,
-            .tool_refused = on_refused, .unreadable = on_unreadable, .misbehaved = on_misbehaved,
+            .tasks = true, .revision = up->options.revision, .timeout_ms = up->options.timeout_ms,
+            .max_message = up->options.max_answer, .max_values = up->options.max_values,
+            .max_entries = up->options.max_entries, .tool_refused = on_refused,
+            .unreadable = on_unreadable, .misbehaved = on_misbehaved,
             .ping_ms = up->options.url ? up->options.idle_ms / PINGS : 0,
             .elicit_form = s->declared & UPSTREAM_ASKS_FORM ? ask : NULL,
             .elicit_url = s->declared & UPSTREAM_ASKS_URL ? ask : NULL,

@@ -148,8 +148,10 @@ typedef struct mcp_upstream_options {
     /* The most sessions that are open at once; default 64. A further one replaces an idle one of the
      * principal that has most, or the request fails. */
     size_t max_sessions;
-    uint64_t idle_ms;    /* a session ends after being idle this long; default 300,000 */
-    uint64_t timeout_ms; /* time-out of all requests except tool calls (call_ms); default 60,000 */
+    uint64_t idle_ms; /* a session ends after being idle this long; default 300,000 */
+    uint64_t
+        timeout_ms; /* time-out of all requests except tool calls (call_ms), and of those of the
+                          * handshake; default 60,000 */
     /* A list waits this long for the other server. Its last list is sent then, and callers are
      * notified if it has changed (default 1,000). first_list_ms is the time for a list that the
      * other server has not answered yet (default 10,000). */

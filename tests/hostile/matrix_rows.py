@@ -371,6 +371,8 @@ for transport in ("stdio", "http"):
     ROWS += [
         Row(transport + "-slow", server_of(transport, "slow"), nothing, call("ill_x"), "good"),
         whole("mcp", transport + "-silent", server_of(transport, "silent"), nothing, read("mcp+ill:x:/r"), THERE, THERE),
+        Row(transport + "-mute", server_of(transport, "silent"), nothing, call("ill_x"), THERE,
+            metric=count("mcp_upstream_requests_total", source="mcp:ill", outcome="unreachable")),
         # A call has no time-out: what is asked of the others is answered meanwhile.
         Row(transport + "-never", server_of(transport, "never"), call_in_vain, (), ""),
     ]

@@ -7,7 +7,8 @@ enum { CALL_S = 600, PING_S = 30 }; /* the defaults */
 static mcp_request *held[4];
 static size_t n_held;
 static char log_text[1 << 16];
-static char told[4096]; /* what the host has logged */
+static char told[4096];     /* what the host has logged */
+static uint64_t timeout_ms; /* of the next mount */
 
 static void gone(mcp_request *req, void *user)
 {
@@ -46,8 +47,8 @@ static int mount(mcp_server *server, void *user, mcp_error *error)
                               MCP_OPTIONS(mcp_upstream_options, .name = "one",
                                           .connect = wires_connect, .disconnect = wires_disconnect,
                                           .user = w, .revision = w->revision, .changes = &longer,
-                                          .n_changes = 1, .group = &w->group,
-                                          .allocator = &w->allocator),
+                                          .n_changes = 1, .timeout_ms = timeout_ms,
+                                          .group = &w->group, .allocator = &w->allocator),
                               error);
 }
 
@@ -202,6 +203,29 @@ static void test_ends(void **state)
         wires_has(answer_to(&w, 4), "answered");
         assert_int_equal(w.connects, 2);
         assert_int_equal(w.runs, 4); /* nothing was repeated */
+        close_all(&w);
+    }
+}
+
+/* A call waits as long for the handshake as other requests may take, not as long as a call may take. */
+static void test_handshake(void **state)
+{
+    (void)state;
+    static wires w;
+    for (size_t r = 0; r < REVISIONS; r++) {
+        timeout_ms = 3000;
+        open_all(&w, revisions[r]);
+        timeout_ms = 0;
+        w.mute = true;
+        call(&w, 1, "fast");
+        until(&w, 2);
+        assert_string_equal(answer_to(&w, 1), "");
+        until(&w, 4);
+        wires_has(answer_to(&w, 1), "The server one does not answer: ");
+        assert_int_equal(w.runs, 0);
+        w.mute = w.open->hung = false;
+        call(&w, 2, "fast");
+        wires_has(answer_to(&w, 2), "answered");
         close_all(&w);
     }
 }
@@ -451,11 +475,17 @@ static void test_stopped(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ends),     cmocka_unit_test(test_pings_answered),
-        cmocka_unit_test(test_progress), cmocka_unit_test(test_progress_cancelled),
-        cmocka_unit_test(test_retries),  cmocka_unit_test(test_retry_answered),
-        cmocka_unit_test(test_busy),     cmocka_unit_test(test_others),
-        cmocka_unit_test(test_stopped),  cmocka_unit_test(test_old_ping),
+        cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_handshake),
+        cmocka_unit_test(test_pings_answered),
+        cmocka_unit_test(test_progress),
+        cmocka_unit_test(test_progress_cancelled),
+        cmocka_unit_test(test_retries),
+        cmocka_unit_test(test_retry_answered),
+        cmocka_unit_test(test_busy),
+        cmocka_unit_test(test_others),
+        cmocka_unit_test(test_stopped),
+        cmocka_unit_test(test_old_ping),
         cmocka_unit_test(test_lists),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -61,8 +61,8 @@ struct wires {
     wire_message *first, **last;
     int64_t now;
     wire_timer timers[WIRE_TIMERS];
-    bool down;
-    size_t id; /* of the last request of the peer */
+    bool down, mute; /* connections fail; they are open, but the other server gets nothing */
+    size_t id;       /* of the last request of the peer */
     size_t connects;
     size_t runs; /* number of tools/call, prompts/get and resources/read sent to the other server */
     char sent[512];            /* the last message that was sent to it */
@@ -129,6 +129,7 @@ static int wires_connect(mcp_client *client, const char *principal, void **ret, 
     all->connects++;
     w->all = all;
     w->client = client;
+    w->hung = all->mute;
     int rc = all->down ? MCP_EIO
                        : mcp_server_connect(
                              all->other,
