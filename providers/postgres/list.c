@@ -135,14 +135,11 @@ static int reply_queries(postgres_job *j, size_t from)
     return rc;
 }
 
-/* If the database cannot be reached, the rest of the list is still returned. The list changes when
- * the database is back. */
 static void end_list(postgres_job *j, int rc)
 {
-    bool away = rc == MCP_ECLOSED || rc == MCP_ETIMEOUT;
-    if (rc != MCP_OK && !away)
+    if (rc != MCP_OK)
         postgres_job_broken(j, rc);
-    else if (j->more && !away)
+    else if (j->more)
         postgres_job_finish(j, next_at(j, (char)j->offset, j->name, j->value));
     else
         postgres_job_finish(j, reply_queries(j, 0));

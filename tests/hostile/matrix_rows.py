@@ -276,6 +276,14 @@ def one(kind, way, make, harm, ask, answer, log="", **more):
     return Row(way, make, harm, ask, answer, log, metric, **more)
 
 
+def lost(way, make, harm, why, doctor=None, listed="The database ill cannot be reached now"):
+    """A PostgreSQL that cannot be reached."""
+    away = "The database ill cannot be reached now"
+    log = r"(?s)(?=.*PostgreSQL database ill: [^\n]*%s)(?=.*: lists of resources are without it: %s)" % (why, listed)
+    return Row("postgres-" + way, make, harm, TABLE, away if way != "silent" else away + "|It took too long", log, left_out("postgres"),
+               "WRONG .*postgres: ill: .*" + (why if doctor is None else doctor), ENTRY["postgres"])
+
+
 GONE = "No such file|is not there|now: not found"
 FILE, GIT, TABLE = read("file://$I/b.txt"), read("git://ill/HEAD/b.txt"), read("sqlite://ill/t/rows")
 ROWS = [
@@ -319,15 +327,12 @@ for kind, make, ask in (("git", git(True), GIT), ("sqlite", sqlite(True), TABLE)
             count(ends, source=kind + ":ill", cause="aborted"), entry=ENTRY[kind]),
     ]
 TABLE = read("postgres://ill/public/t/rows")
-away, log, late = "The database ill cannot be reached now", "PostgreSQL database ill: .*", "It took too long"
+late = "It took too long"
 ROWS += [replace(row, database=True) for row in (
-    one("postgres", "postgres-dead", postgres, kill_database, TABLE, away, log + "failed", doctor="WRONG .*postgres: ill: "),
-    one("postgres", "postgres-unreadable", postgres, sql_harm("REVOKE CONNECT ON DATABASE postgres FROM public"), TABLE, away,
-        log + "permission denied", doctor="WRONG .*postgres: ill: .*permission denied"),
-    one("postgres", "postgres-malformed", speaks(b"nonsense" * 1000), nothing, TABLE, away, log + "invalid response",
-        doctor="WRONG .*postgres: ill: .*invalid response"),
-    one("postgres", "postgres-silent", hasty(speaks(b"")), nothing, TABLE, away, "did not answer within|does not answer",
-        doctor="WRONG .*postgres: ill: it does not answer"),
+    lost("dead", postgres, kill_database, "failed", ""),
+    lost("unreadable", postgres, sql_harm("REVOKE CONNECT ON DATABASE postgres FROM public"), "permission denied"),
+    lost("malformed", speaks(b"nonsense" * 1000), nothing, "invalid response"),
+    lost("silent", hasty(speaks(b"")), nothing, "it does not answer", listed="(it did|The database)"),
     whole("postgres", "postgres-hung", hasty(postgres), stop_database, TABLE, late, "did not answer within"),
     one("postgres", "postgres-locked", postgres, lock_table, TABLE, late),
     one("postgres", "postgres-slow", postgres, nothing, read("postgres://ill/public/slow/rows"), late),

@@ -457,7 +457,10 @@ static void test_restarts(void **state)
     check_exchange(
         &p, &(exchange){READ, URI("public/customer/row/1"), {"-32603", "cannot be reached now"}});
     check_exchange(&p, &(exchange){CALL, SQL("SELECT 1"), {"isError", "cannot be reached now"}});
-    check_exchange(&p, &(exchange){LIST, "", {"\"postgres://shop/\"", "!nextCursor", "!error"}});
+    check_exchange(&p, &(exchange){LIST,
+                                   "",
+                                   {"\"postgres://shop/\"", "cannot be listed now", "ttlMs\":0,",
+                                    "!nextCursor", "!error"}});
     assert_int_equal(server("start"), 0);
     for (int i = 0; !strstr(ask_and_wait(&p, READ, URI("public/customer/row/1")), "Ada"); i++) {
         assert_true(i < 300);
