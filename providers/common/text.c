@@ -56,3 +56,9 @@ bool common_text_check(mcp_str bytes)
         return false;
     return common_text_utf8(bytes);
 }
+
+const char *common_text_without_path(const char *text, const char *instead)
+{
+    const char *slash = strrchr(text, '/'), *end = slash ? strstr(slash, ": ") : NULL;
+    return !slash ? text : end && end[2] ? end + 2 : instead;
+}

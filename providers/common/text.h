@@ -20,4 +20,8 @@ static inline mcp_str common_text_after_mark(mcp_str text)
     return (mcp_str){text.ptr + 3 * marked, text.len - 3 * marked};
 }
 
+/* Returns what a caller may know of an error, because texts of errors name files and folders of this
+ * machine: what follows the path, or `instead` if nothing does. A text without "/" is returned whole. */
+const char *common_text_without_path(const char *text, const char *instead);
+
 #endif

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "provider.h"
+#include "text.h"
 
 enum { MOST_KEY = 8192, MOST_STALE = 3 };
 
@@ -63,14 +64,21 @@ static bool exists(const char *path)
  * `text`. A source that does not exist has no resources. */
 static int refuse_unmounted(const isolated *r, mcp_request *req, bool lists, const char *text)
 {
-    char both[700];
+    static const char hidden[] = "the log of this server has the reason";
+    const char *name = r->options.name, *why = common_text_without_path(r->failure.text, hidden);
+    char said[700];
     bool gone = r->options.paths && r->options.paths[0] && !exists(r->options.paths[0]);
     if (r->failure.code == MCP_ENOTFOUND && gone && !lists)
         return MCP_ENOTFOUND;
-    if (!r->failure.code || strcmp(text, r->failure.text) == 0)
+    bool same = strcmp(text, r->failure.text) == 0;
+    text = common_text_without_path(text, hidden);
+    if (!r->failure.code)
         return refuse(req, text);
-    snprintf(both, sizeof(both), "%.300s (%.300s)", r->failure.text, text);
-    return refuse(req, both);
+    if (same)
+        snprintf(said, sizeof(said), "%.80s cannot be read now: %.300s", name, why);
+    else
+        snprintf(said, sizeof(said), "%.80s cannot be read now: %.250s (%.250s)", name, why, text);
+    return refuse(req, said);
 }
 
 void isolated_call_fail(isolated_call *c, const char *format, ...)

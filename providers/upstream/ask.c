@@ -11,6 +11,7 @@
 #include "approval.h"
 #include "listing.h"
 #include "policy.h"
+#include "text.h"
 #include "uris.h"
 
 static upstream_ask *ask_of(common_forward *f)
@@ -153,13 +154,28 @@ const char *upstream_reason(int rc, const mcp_error *error)
     return error && error->text[0] ? error->text : mcp_error_text(rc);
 }
 
+static bool has_path(const char *text, const char *path)
+{
+    return path && strchr(path, '/') && strstr(text, path);
+}
+
+/* Returns the reason without the path of the program or of its folder. */
+static const char *reason_for_callers(const upstream *up, int rc, const mcp_error *error)
+{
+    const mcp_upstream_options *o = &up->options;
+    const char *text = upstream_reason(rc, error);
+    return (o->argv && has_path(text, o->argv[0])) || has_path(text, o->cwd)
+               ? common_text_without_path(text, "its program cannot be started")
+               : text;
+}
+
 int upstream_refuse(upstream *up, mcp_request *req, int rc, const mcp_error *error)
 {
     if (rc == MCP_ECANCELLED || rc == MCP_ENOMEM)
         return rc;
     char advice[400];
     return mcp_reply_fail(req, MCP_CODE_INTERNAL, "The server %s does not answer: %s%s",
-                          up->options.name, upstream_reason(rc, error),
+                          up->options.name, reason_for_callers(up, rc, error),
                           rc == MCP_EACCESS ? upstream_login_advice(up, mcp_request_principal(req),
                                                                     advice, sizeof(advice))
                                             : "");
