@@ -336,8 +336,10 @@ int modules_try(const mcp_module *module, const char *source, const mcp_json *op
                 const char *name, mcp_error *error)
 {
     int rc = modules_check_options(module, options, error);
-    if (rc != MCP_OK || !modules_can_try(module))
+    if (rc != MCP_OK)
         return rc;
+    if (!modules_can_try(module))
+        return modules_look(module, source, options, name, error);
     rc = module->check(source, options, name, error);
     if (rc < 0)
         name_module(module, error);

@@ -60,8 +60,8 @@ int modules_list(modules *m, FILE *to);
 int modules_mount(const mcp_module *module, mcp_server *server, const char *source,
                   const mcp_json *options, const char *name, mcp_error *error);
 
-/* Checks the options, then whether the source works now, if the module can check this. May take
- * some seconds. */
+/* Checks the options, then whether the source works now, if the module can check this, or else what
+ * modules_look() finds. May take some seconds. */
 int modules_try(const mcp_module *module, const char *source, const mcp_json *options,
                 const char *name, mcp_error *error);
 /* Checks the options alone. */

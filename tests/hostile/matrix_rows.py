@@ -300,8 +300,7 @@ for isolate in (True, False):
         ("head", ": >ill/.git/HEAD"), ("branch", ": >ill/.git/refs/heads/main"), ("objects", objects),
         ("unreadable", "rm ill/.git/HEAD; ln -s HEAD ill/.git/HEAD"), ("hung", "rm ill/.git/HEAD; mkfifo ill/.git/HEAD"))]
     ROWS += [
-        replace(whole("git", kind + "-dead", git(isolate), shell("rm -rf ill"), read(ENTRY["git"]), GONE, GONE),
-                doctor=GONE if isolate else ""),
+        whole("git", kind + "-dead", git(isolate), shell("rm -rf ill"), read(ENTRY["git"]), GONE, GONE),
         one("git", kind + "-long", git(isolate), shell("cd ill; truncate -s 20M b.txt; git commit -qam c"), GIT,
             "20971520 bytes, more than the limit"),
     ]
