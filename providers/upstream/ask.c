@@ -402,7 +402,11 @@ static const mcp_error *explain_time(const upstream_ask *a, mcp_error *room)
 static const mcp_error *explain(const upstream_ask *a, int rc, const mcp_error *error,
                                 mcp_error *room)
 {
-    const char *to = a->f.params.name ? a->f.params.name : a->name ? a->name : a->f.method;
+    const char *list = a->item == MCP_ITEM_TOOL ? "tools/list" : "prompts/list";
+    const char *to = a->learns          ? list
+                     : a->f.params.name ? a->f.params.name
+                     : a->name          ? a->name
+                                        : a->f.method;
     if (rc == MCP_ETIMEOUT && a->item == MCP_ITEM_TOOL && !a->lists && !a->learns)
         return explain_time(a, room);
     if (rc != MCP_ELIMIT || !error)
