@@ -354,7 +354,7 @@ ROWS += [Row("command-" + way, make, harm, call("ill"), '"ill %s.*"isError":true
     ("long", tool("yes"), nothing, "wrote more than 1048576 bytes", ""))]
 
 
-THERE = "The server ill does not answer"
+THERE, SLOW = "The server ill does not answer", "neither an answer nor progress of x within 1.000 s"
 ROWS += [whole("mcp", way, program(what), nothing, read("mcp+ill:"), THERE + ".*" + why, why) for way, what, why in (
     ("stdio-absent", "/nonexistent", "No such file"), ("stdio-ends", "false", "ended with exit status 1"),
     ("http-absent", "http://127.0.0.1:1/mcp", "Failed to connect"))]
@@ -377,7 +377,10 @@ for transport in ("stdio", "http"):
         whole("mcp", transport + "-silent", server_of(transport, "silent"), nothing, read("mcp+ill:x:/r"), THERE, THERE),
         Row(transport + "-mute", server_of(transport, "silent"), nothing, call("ill_x"), THERE,
             metric=count("mcp_upstream_requests_total", source="mcp:ill", outcome="unreachable")),
-        # A call has no time-out: what is asked of the others is answered meanwhile.
-        Row(transport + "-never", server_of(transport, "never"), call_in_vain, (), ""),
+        Row(transport + "-never", server_of(transport, "never", call_ms=1000), call_in_vain, call("ill_x"), THERE + ".*" + SLOW,
+            metric=count("mcp_upstream_requests_total", source="mcp:ill", outcome="unreachable")),
     ]
-ROWS += [Row("stdio-frozen", server_of("stdio", "frozen"), call_in_vain, (), "")]
+ROWS += [Row("stdio-frozen", server_of("stdio", "frozen", call_ms=1000, ping_ms=1000), call_in_vain, call("ill_x"),
+             THERE + ".*(%s|it answered neither a request in time nor a ping)" % SLOW,
+             "mcp:ill: it has answered neither tools/call of x in time nor a ping within 1.000 s, so it is ended",
+             count("mcp_upstream_process_hung_total", source="mcp:ill"))]
