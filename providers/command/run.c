@@ -22,6 +22,7 @@ enum {
     PIECE = 64 << 10, /* bytes of one read */
     PIECES = 16,      /* reads before other events are handled */
     MAX_ERRORS = 8 << 10,
+    QUIET_MS = 60000, /* between two lines of the log about failures of a tool */
 };
 
 typedef enum reason { ENDED = 0, CANCELLED, TOO_LONG, TOO_MUCH, NO_MEMORY } reason;
@@ -71,8 +72,20 @@ static mcp_str printable(common_buffer *b)
     return (mcp_str){b->ptr, b->len};
 }
 
+static void log_failure(command_tool *t, const char *what, const char *why)
+{
+    const mcp_host *h = mcp_server_host(t->server);
+    char line[300];
+    if (!h->log || h->now(h->user) < t->quiet_until)
+        return;
+    t->quiet_until = h->now(h->user) + QUIET_MS;
+    snprintf(line, sizeof(line), "tool %.80s: it %s%s", t->o.name, what, why);
+    h->log("warning", line, h->user);
+}
+
 static int reply_failure(command_run *r, const char *what)
 {
+    log_failure(r->tool, what, "");
     mcp_str errors = printable(&r->errors);
     int rc = mcp_reply_tool_error(r->req, "%s %s%s%.*s", r->tool->o.name, what,
                                   errors.len ? ":\n" : "", (int)errors.len, errors.ptr);
@@ -418,6 +431,7 @@ static int start(command_tool *t, mcp_request *req, const call *c, int input)
         return attend(t, req, &child);
     if (common_code_of_errno(rc) == MCP_EFILES)
         return MCP_EFILES;
+    log_failure(t, "cannot be started: ", strerror(rc));
     return mcp_reply_tool_error(req, "%s cannot be started: %s", t->o.name, strerror(rc));
 }
 

@@ -13,6 +13,7 @@ typedef struct command_tool {
     mcp_allocator alloc;
     command_run *runs;
     size_t n_runs;
+    int64_t quiet_until; /* time until which failures are not logged */
 } command_tool;
 
 /* An mcp_call_fn; `user` is the command_tool. */

@@ -13,7 +13,7 @@
 enum {
     OVERHEAD = 8 << 20, /* for the rest of a message, and for what a socket holds of the next one */
     RETRIES = 3,
-    REFUSED_MS = 60000, /* between two lines of the log about refused callers */
+    QUIET_MS = 60000, /* between two lines of the log about refused callers, or about time-outs */
 };
 
 static void (*const runs[])(postgres_job *) = {
@@ -23,16 +23,14 @@ static void (*const runs[])(postgres_job *) = {
     [POSTGRES_KIND_FUNCTION] = postgres_run_function, [POSTGRES_KIND_QUERY] = postgres_run_saved,
 };
 
-static void log_refused(postgres *s)
+static void log_seldom(postgres *s, int64_t *quiet_until, const char *text, const char *more)
 {
     int64_t at = s->host.now(s->host.user);
-    if (!s->host.log || at < s->refused_until)
+    if (!s->host.log || at < *quiet_until)
         return;
-    char line[250];
-    s->refused_until = at + REFUSED_MS;
-    snprintf(line, sizeof(line),
-             "PostgreSQL database %.80s: a caller was refused, because run_as has no role for it",
-             s->base.name);
+    char line[500];
+    *quiet_until = at + QUIET_MS;
+    snprintf(line, sizeof(line), "PostgreSQL database %.80s: %s%.300s", s->base.name, text, more);
     s->host.log("warning", line, s->host.user);
 }
 
@@ -56,7 +54,8 @@ static int set_caller(postgres_job *j)
                                 give_request, j->req, &as, &role);
     j->op.as = as;
     if (rc == MCP_ENOTFOUND)
-        log_refused(s);
+        log_seldom(s, &s->refused_until, "a caller was refused, because run_as has no role for it",
+                   "");
     if (rc != MCP_OK)
         return rc;
     j->tables = &role->tables;
@@ -275,6 +274,8 @@ void postgres_job_broken(postgres_job *j, int rc)
     case MCP_ETIMEOUT: break;
     default: postgres_job_finish(j, rc); return;
     }
+    log_seldom(j->s, &j->s->late_until,
+               "a request took too long: ", rc == MCP_EREMOTE ? j->op.text : mcp_error_text(rc));
     postgres_job_fail(j, MCP_CODE_INTERNAL, COMMON_DATABASE_TOO_LONG);
 }
 

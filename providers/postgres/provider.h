@@ -44,6 +44,7 @@ struct postgres {
     postgres_tables tables; /* as the login role sees them; unused with callers */
     postgres_callers callers;
     int64_t refused_until; /* time until which refused callers are not logged again */
+    int64_t late_until;    /* the same for requests that took too long */
     postgres_check check;
     postgres_watch watch;
     postgres_notices notices; /* with callers */

@@ -181,6 +181,20 @@ int upstream_refuse(upstream *up, mcp_request *req, int rc, const mcp_error *err
                                             : "");
 }
 
+/* Logs why a request failed that is not for a list, whose failures are logged where it is made. */
+static int refuse_aloud(upstream *up, mcp_request *req, int rc, const mcp_error *error)
+{
+    enum { QUIET_MS = 60000 };
+    int64_t now = upstream_now(up);
+    char line[350];
+    if (rc != MCP_ECANCELLED && rc != MCP_ENOMEM && now >= up->quiet_until) {
+        up->quiet_until = now + QUIET_MS;
+        snprintf(line, sizeof(line), "a request failed: %.300s", upstream_reason(rc, error));
+        upstream_say(up, "warning", line);
+    }
+    return upstream_refuse(up, req, rc, error);
+}
+
 void upstream_count(const upstream_ask *a, int rc)
 {
     if (rc == MCP_OK || rc == MCP_EREMOTE)
@@ -214,7 +228,7 @@ int upstream_ask_outcome(const upstream_ask *a, int rc, const mcp_json *result, 
                               error->text);
     if (a->listing)
         return upstream_list_without(up, a->f.req, a->item, a->listing->cursor, rc, error);
-    return upstream_refuse(up, a->f.req, rc, error);
+    return refuse_aloud(up, a->f.req, rc, error);
 }
 
 int upstream_ask_answer_stored(upstream_ask *a, mcp_request *req)
@@ -326,7 +340,7 @@ static void failed(common_forward *f, int rc, const mcp_error *error)
         return;
     }
     upstream_count(a, rc);
-    common_forward_finish(f, upstream_refuse(up_of(a), f->req, rc, error));
+    common_forward_finish(f, refuse_aloud(up_of(a), f->req, rc, error));
 }
 
 void upstream_asks_fail(upstream_session *s, int rc, const mcp_error *error)
@@ -565,5 +579,5 @@ int upstream_ask_begin(upstream *up, mcp_request *req, const upstream_ask *like)
         return rc;
     if (rc != MCP_ECANCELLED && rc != MCP_ENOMEM)
         count(up, MCP_UPSTREAM_UNREACHABLE);
-    return upstream_refuse(up, req, rc, &error);
+    return refuse_aloud(up, req, rc, &error);
 }

@@ -60,6 +60,7 @@ typedef struct upstream {
     struct upstream *next, **at; /* in options.group */
     mcp_server *server;
     mcp_upstream_options options; /* strings are owned */
+    int64_t quiet_until;          /* time until which failures of requests are not logged */
     mcp_allocator alloc;
     char prefix[UPSTREAM_PREFIX_ROOM];      /* "mcp+NAME:" */
     char name_prefix[UPSTREAM_PREFIX_ROOM]; /* "NAME_" */

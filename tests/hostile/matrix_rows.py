@@ -326,15 +326,15 @@ for kind, make, ask in (("git", git(True), GIT), ("sqlite", sqlite(True), TABLE)
             count(ends, source=kind + ":ill", cause="aborted"), entry=ENTRY[kind]),
     ]
 TABLE = read("postgres://ill/public/t/rows")
-late = "It took too long"
+late, said = "It took too long", "PostgreSQL database ill: a request took too long: "
 ROWS += [replace(row, database=True) for row in (
     lost("dead", postgres, kill_database, "failed", ""),
     lost("unreadable", postgres, sql_harm("REVOKE CONNECT ON DATABASE postgres FROM public"), "permission denied"),
     lost("malformed", speaks(b"nonsense" * 1000), nothing, "invalid response"),
     lost("silent", hasty(speaks(b"")), nothing, "it does not answer", listed="(it did|The database)"),
     whole("postgres", "postgres-hung", hasty(postgres), stop_database, TABLE, late, "did not answer within"),
-    one("postgres", "postgres-locked", postgres, lock_table, TABLE, late),
-    one("postgres", "postgres-slow", postgres, nothing, read("postgres://ill/public/slow/rows"), late),
+    one("postgres", "postgres-locked", postgres, lock_table, TABLE, late, said),
+    one("postgres", "postgres-slow", postgres, nothing, read("postgres://ill/public/slow/rows"), late, said),
     Row("postgres-long", postgres, nothing, read("postgres://ill/public/big/rows"), r'\\"size\\":30000000'))]
 PROMPT, kept = ("prompts/get", {"name": "ill"}), ".*; the previous version of the prompt is kept"
 ROWS += [Row("prompts-" + way, prompts, world_sh(script), PROMPT, "good", why + kept, doctor=why) for way, script, why in (
@@ -344,7 +344,7 @@ ROWS += [Row("prompts-" + way, prompts, world_sh(script), PROMPT, "good", why + 
     ("long", "truncate -s 20M prompts/ill.md", "more than 16 MiB"))]
 ROWS += [Row("prompts-dead", prompts, world_sh("mv prompts prompts.kept"), PROMPT, "good", "the previous prompts are kept",
              doctor="WRONG   prompts: .*No such file")]
-ROWS += [Row("command-" + way, make, harm, call("ill"), '"ill %s.*"isError":true' % says,
+ROWS += [Row("command-" + way, make, harm, call("ill"), '"ill %s.*"isError":true' % says, "tool ill: it " + says,
              metric=count("mcp_tool_calls_total", tool="ill", result="tool_error"), doctor=doctor) for way, make, harm, says, doctor in (
     ("dead", tool("kill -9 $$"), nothing, "was ended by signal 9", ""),
     ("gone", tool("echo good"), shell("rm ill"), "cannot be started: No such file", "there is no executable program"),
@@ -368,7 +368,7 @@ FAILURES = {
     "status": "500",
 }
 ROWS += [Row("%s-%s" % (transport, way), server_of(transport, way), nothing, call("ill_x"), THERE + ".*(%s)" % why,
-             "a message cannot be read" if (transport, way) == ("stdio", "garbage") else "",
+             "mcp:ill: a request failed: .*(%s)" % why,
              count("mcp_upstream_requests_total", source="mcp:ill", outcome="unreachable"), why if way == "many" else "")
          for transport in ("stdio", "http") for way, why in FAILURES.items() if (transport, way) != ("stdio", "status")]
 for transport in ("stdio", "http"):
@@ -378,6 +378,7 @@ for transport in ("stdio", "http"):
         Row(transport + "-mute", server_of(transport, "silent"), nothing, call("ill_x"), THERE,
             metric=count("mcp_upstream_requests_total", source="mcp:ill", outcome="unreachable")),
         Row(transport + "-never", server_of(transport, "never", call_ms=1000), call_in_vain, call("ill_x"), THERE + ".*" + SLOW,
+            "mcp:ill: a request failed: " + SLOW,
             metric=count("mcp_upstream_requests_total", source="mcp:ill", outcome="unreachable")),
     ]
 ROWS += [Row("stdio-frozen", server_of("stdio", "frozen", call_ms=1000, ping_ms=1000), call_in_vain, call("ill_x"),
