@@ -266,7 +266,9 @@ MCP_API int mcp_child_close(mcp_child *child);
  * of a legacy server, the client opens a GET stream. A stream that breaks off is resumed with
  * Last-Event-ID, after the pause that the server sets (`retry`). Repeated failures make the pause
  * longer. Redirects are followed within the origin of the URL, and from http to https on the
- * default ports. There are no cookies, and certificates are verified. */
+ * default ports. Certificates are verified. Cookies of the server (RFC 6265) are sent back to its
+ * origin, because a balancer may recognize a session by them. They are kept in memory, for each
+ * client its own. If a header Cookie is set here, only that one is sent. */
 typedef struct mcp_http_client mcp_http_client;
 
 typedef int mcp_http_add_fn(const char *name, const char *value, void *arg);

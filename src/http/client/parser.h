@@ -103,6 +103,7 @@ typedef struct mcp__answer {
     mcp__buf nonce;      /* DPoP-Nonce; empty if it is missing or invalid */
     bool bad_session;    /* Mcp-Session-Id has forbidden characters, or is too long */
     size_t bytes;        /* length of all lines so far */
+    size_t n_cookies;    /* number of headers Set-Cookie, of all heads */
     bool complete;
 } mcp__answer;
 

@@ -123,6 +123,13 @@ static void take_retry(mcp__answer *a, mcp_str value)
     a->retry_ms = read_number(value, 24 * 3600, &n) ? (uint64_t)n * 1000 : 0;
 }
 
+/* libcurl keeps the cookies. */
+static void take_cookie(mcp__answer *a, mcp_str value)
+{
+    (void)value;
+    a->n_cookies++;
+}
+
 static void take_header(mcp__answer *a, mcp_str name, mcp_str value)
 {
     static const struct {
@@ -132,7 +139,7 @@ static void take_header(mcp__answer *a, mcp_str name, mcp_str value)
         {{"content-type", 12}, take_type},      {{"content-length", 14}, take_length},
         {{"mcp-session-id", 14}, take_session}, {{"www-authenticate", 16}, take_challenge},
         {{"retry-after", 11}, take_retry},      {{"cache-control", 13}, take_caching},
-        {{"dpop-nonce", 10}, take_nonce},
+        {{"dpop-nonce", 10}, take_nonce},       {{"set-cookie", 10}, take_cookie},
     };
     for (size_t i = 0; i < MCP__COUNT(known); i++) {
         if (mcp__str_same(name, known[i].name))

@@ -146,7 +146,8 @@ static int set_request(mcp__transfer *t, const mcp__transfer_request *r)
 
     if (rc != MCP_OK)
         return rc;
-    bool ok = f->curl_easy_setopt(t->easy, CURLOPT_HTTPHEADER, t->nodes.ptr) == CURLE_OK;
+    bool ok = f->curl_easy_setopt(t->easy, CURLOPT_HTTPHEADER, t->nodes.ptr) == CURLE_OK &&
+              mcp__jar_enter(r->jar, t);
     if (ok && t->method == MCP__POST)
         ok = set_text(t, CURLOPT_POSTFIELDS, r->body.ptr) &&
              f->curl_easy_setopt(t->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)r->body.len) ==
@@ -200,6 +201,7 @@ static mcp__transfer *take_kept(mcp__multi *multi, mcp_str shape)
 /* Forgets the request that has ended, and its answer. */
 static void clear(mcp__transfer *t)
 {
+    mcp__jar_leave(t);
     mcp__wipe(t->lines.lines.ptr, t->lines.lines.len); /* there may be a token */
     mcp__answer_free(&t->answer);
     mcp__answer_init(&t->answer, &t->multi->loop->allocator);
@@ -250,6 +252,7 @@ void mcp__transfer_free(mcp__transfer *t)
     if (t->is_kept)
         t->multi->n_kept--;
     mcp__list_remove(&t->link);
+    mcp__jar_leave(t);
     if (t->easy)
         f->curl_easy_cleanup(t->easy);
     mcp__headers_free(&t->lines);

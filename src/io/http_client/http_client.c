@@ -389,6 +389,8 @@ static void timer_closed(uv_handle_t *handle)
 static void close_handles(mcp_http_client *http)
 {
     mcp__oauth_part(&http->authorized);
+    mcp__jar_unref(http->jar);
+    http->jar = NULL;
     if (http->timer_open)
         uv_close((uv_handle_t *)&http->timer, timer_closed);
     mcp__pump_close(&http->pump);
@@ -454,9 +456,12 @@ static int open_client(mcp_http_client *http, const char *principal, mcp_error *
     if (rc < 0)
         return rc;
     mcp__multi_ref(http->multi);
+    http->jar = mcp__jar_new(http->multi);
     uv_timer_init(&http->pump.loop->uv, &http->timer);
     http->timer.data = http;
     http->timer_open = true;
+    if (!http->jar)
+        return mcp__fail(error, MCP_ENOMEM, 0, "no memory for an HTTP client");
     return mcp__pump_connect(&http->pump,
                              MCP_OPTIONS(mcp_channel_options, .send = send_message, .wake = wake,
                                          .user = http, .principal = principal),

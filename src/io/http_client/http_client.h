@@ -5,10 +5,10 @@
  *   mcp__client_exchange   a POST of a message and its answer, or an event stream opened by GET
  *   mcp_http_client        the transport of one mcp_client
  *
- * curl.c loads and runs libcurl, transfer.c runs requests, handles.c makes them, post.c sends
- * messages and handles their answers, events.c reads and resumes event streams, http_client.c is
- * the transport, leave.c ends sessions in the background, transport_options.c reads its options,
- * and fetch.c fetches documents.
+ * curl.c loads and runs libcurl, transfer.c runs requests, handles.c makes them, cookies.c keeps the
+ * cookies of a client, post.c sends messages and handles their answers, events.c reads and resumes
+ * event streams, http_client.c is the transport, leave.c ends sessions in the background,
+ * transport_options.c reads its options, and fetch.c fetches documents.
  */
 #ifndef MCP_SRC_IO_HTTP_CLIENT_H
 #define MCP_SRC_IO_HTTP_CLIENT_H
@@ -28,6 +28,7 @@
 typedef struct mcp__multi mcp__multi;
 typedef struct mcp__transfer mcp__transfer;
 typedef struct mcp__client_exchange mcp__client_exchange;
+typedef struct mcp__jar mcp__jar;
 
 /* ---- curl.c ---------------------------------------------------------------------------------- */
 
@@ -41,6 +42,10 @@ typedef struct mcp__client_exchange mcp__client_exchange;
     X(curl_easy_cleanup)        \
     X(curl_easy_pause)          \
     X(curl_easy_strerror)       \
+    X(curl_share_init)          \
+    X(curl_share_setopt)        \
+    X(curl_share_cleanup)       \
+    X(curl_slist_free_all)      \
     X(curl_multi_init)          \
     X(curl_multi_setopt)        \
     X(curl_multi_add_handle)    \
@@ -138,6 +143,7 @@ typedef struct mcp__transfer_request {
     bool decode;                 /* asks for a compressed answer and decompresses it */
     bool once;                   /* the request is not sent again if it may have arrived */
     const mcp__target *target;
+    mcp__jar *jar; /* the cookies of the client; NULL means none */
     const mcp__transfer_events *events;
     void *arg;
 } mcp__transfer_request;
@@ -154,6 +160,7 @@ struct mcp__transfer {
     mcp__buf nodes;
     mcp__buf shape; /* the options that its handle has; empty if it is used only once */
     mcp__answer answer;
+    mcp__jar *jar; /* whose cookies its handle has; NULL if none */
     char *url;
     unsigned redirects;
     unsigned n_sent;     /* how often libcurl has begun to send the request */
@@ -207,6 +214,17 @@ bool mcp__address_is_public(const struct sockaddr *address);
  * connections cannot be checked. If a proxy is used, unusual spellings of addresses are therefore
  * recognized too. */
 bool mcp__url_is_private(mcp_str url, const char *proxy);
+
+/* ---- cookies.c ------------------------------------------------------------------------------- */
+
+/* Makes an empty jar of cookies. Returns NULL if out of memory. */
+mcp__jar *mcp__jar_new(mcp__multi *multi);
+/* Drops the client's reference. The jar is freed when no transfer uses it any more. */
+void mcp__jar_unref(mcp__jar *jar);
+/* Gives the handle of a transfer the cookies. Returns whether there was memory. */
+bool mcp__jar_enter(mcp__jar *jar, mcp__transfer *t);
+/* Takes them away. libcurl must not run the transfer any more. */
+void mcp__jar_leave(mcp__transfer *t);
 
 /* ---- post.c ---------------------------------------------------------------------------------- */
 
@@ -288,6 +306,7 @@ typedef enum mcp__http_mode {
 struct mcp_http_client {
     mcp__pump pump;
     mcp__multi *multi;
+    mcp__jar *jar;
     const mcp_allocator *allocator;
     mcp_http_client_options options; /* its strings are NULL */
     mcp__target target;

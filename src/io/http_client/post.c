@@ -138,6 +138,7 @@ void mcp__client_exchange_start(mcp__client_exchange *e)
                                      .decode = !is_get(e),
                                      .once = e->once && !is_get(e),
                                      .target = &http->target,
+                                     .jar = http->jar,
                                      .events = &events,
                                      .arg = e};
     if (rc == MCP_OK)
