@@ -342,6 +342,10 @@ typedef struct mcp_http_client_options {
     /* Called when the server has to wait because of messages_per_second, at most once in ten seconds.
      * Must not call the client. May be NULL. */
     void (*slowed)(void *user);
+    /* Called when a message will be sent again in `ms` milliseconds, because the server refused it for
+     * now: with HTTP status 429 or 503 and Retry-After. This happens at most 3 times for a message and
+     * 60 s in all, and not beyond its time-out. Must not call the client. May be NULL. */
+    void (*waits)(int status, uint64_t ms, void *user);
 } mcp_http_client_options;
 
 /* Connects a client. Nothing is sent before the client starts. SIGPIPE is set to be ignored if it

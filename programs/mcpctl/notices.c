@@ -87,6 +87,17 @@ void notice_misbehaved(mcp_client *client, const char *what, void *user)
     say("warning: %s", what);
 }
 
+/* Says why nothing happens for a while. */
+void notice_waits(int status, uint64_t ms, void *user)
+{
+    const session *s = user;
+    if (s->quiet)
+        return;
+    bar_clear();
+    say("the server cannot answer now (HTTP status %d); it is asked again in %llu s", status,
+        (unsigned long long)(ms + 999) / 1000);
+}
+
 /* Treats a lost server like one that ended: the call has failed, and the next command
  * reconnects. */
 void notice_lost(mcp_client *client, const char *why, void *user)

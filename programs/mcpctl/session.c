@@ -390,7 +390,7 @@ static int connect_address(ctl *c)
         MCP_OPTIONS(mcp_http_client_options, .url = s->server->url,
                     .headers = (const char *const *)(void *)s->server->headers.items,
                     .ca_file = getenv("SSL_CERT_FILE"), .challenge = on_challenge,
-                    .on_end = on_http_end, .oauth = login_client(s->login), .user = s),
+                    .on_end = on_http_end, .waits = notice_waits, .oauth = login_client(s->login), .user = s),
         &s->http, &error);
     if (rc == MCP_OK)
         return EXIT_OK;

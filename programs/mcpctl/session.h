@@ -34,6 +34,7 @@ void notice_tool_refused(mcp_client *client, mcp_str name, const char *why, void
 void notice_misbehaved(mcp_client *client, const char *what, void *user);
 void notice_change(mcp_client *client, mcp_str method, const mcp_json *params, void *user);
 void notice_lost(mcp_client *client, const char *why, void *user);
+void notice_waits(int status, uint64_t ms, void *user);
 
 /* trace.c: opens FILE, or stderr for "-"; NULL after reporting the error. Each message is one line
  * of JSON. */

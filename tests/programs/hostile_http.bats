@@ -15,6 +15,13 @@ stumbles      | 3 | tools/call was not repeated | call --yes t
 KINDS
 }
 
+@test "a server that refuses requests for now is asked again, and mcpctl says so" {
+    listen busy-always
+    run --separate-stderr "$MCPCTL" ls -s "$url"
+    [ "$status" -eq 3 ]
+    [ "$(grep -c 'HTTP status 429); it is asked again in 1 s' <<<"$stderr")" -eq 3 ]
+}
+
 @test "responses that are not valid HTTP" {
     table http <<'KINDS'
 sse-comments       | 4 | no answer within
@@ -46,6 +53,7 @@ nothing            | 3 | 204
 odd-status         | 3 | 999
 long-error         | 3 | 500
 busy               | 3 | 503
+busy-always        | 3 | also when it was asked again 3 times
 unauthorized       | 3 | --header
 not-http           | 3 | HTTP/0.9
 gone               | 3 | Empty reply

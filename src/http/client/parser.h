@@ -96,7 +96,8 @@ typedef struct mcp__answer {
     mcp__media media;
     char media_text[64]; /* the media type for messages: printable, and shortened if long */
     int64_t length;      /* Content-Length, or -1 if it is unknown */
-    uint64_t retry_ms;   /* Retry-After; 0 if it is missing, or given as a date */
+    uint64_t retry_ms;   /* Retry-After, at least 1; 0 if it is missing, or given as a date */
+    char retry_date[40]; /* such a date, which may be none; empty if there is none */
     mcp__buf session;    /* Mcp-Session-Id */
     mcp__buf challenge;  /* WWW-Authenticate; several are joined by ", " */
     mcp__buf caching;    /* Cache-Control, joined in the same way */
@@ -112,6 +113,7 @@ enum {
     MCP__CHALLENGE_MOST = 8192,
     MCP__CACHING_MOST = 1024,
     MCP__NONCE_MOST = 1024,
+    MCP__RETRY_MOST_MS = 24 * 3600 * 1000,
     MCP__ANSWER_MOST = 64 * 1024
 };
 

@@ -120,7 +120,13 @@ static void take_length(mcp__answer *a, mcp_str value)
 static void take_retry(mcp__answer *a, mcp_str value)
 {
     int64_t n;
-    a->retry_ms = read_number(value, 24 * 3600, &n) ? (uint64_t)n * 1000 : 0;
+    bool is_number = read_number(value, MCP__RETRY_MOST_MS / 1000, &n);
+    a->retry_ms = is_number ? (uint64_t)MCP__MAX(n * 1000, 1) : 0;
+    a->retry_date[0] = 0;
+    if (!is_number && value.len < sizeof(a->retry_date)) {
+        memcpy(a->retry_date, value.ptr, value.len);
+        a->retry_date[value.len] = 0;
+    }
 }
 
 /* libcurl keeps the cookies. */
@@ -159,6 +165,7 @@ static void take_status(mcp__answer *a, mcp_str line)
     a->media_text[0] = 0;
     a->length = -1;
     a->retry_ms = 0;
+    a->retry_date[0] = 0;
     a->bad_session = a->complete = false;
     mcp__buf_reset(&a->session, 0);
     mcp__buf_reset(&a->challenge, 0);

@@ -178,6 +178,9 @@ static void send_message(mcp_channel *channel, mcp_exchange exchange, mcp_str me
         note_reply(e);
     e->number = is_request ? exchange : 0;
     e->authorized.background = is_background(&out);
+    e->own_pause = is_request && is_background(&out);
+    uint64_t ms = is_request ? out.timeout_ms : http->options.answer_ms;
+    e->expires = ms && ms < INT64_MAX / 2 ? mcp__http_now(http) + (int64_t)ms : INT64_MAX;
     e->modern = out.modern;
     e->once = out.once;
     e->handshake = out.handshake;

@@ -6,9 +6,9 @@
  *   mcp_http_client        the transport of one mcp_client
  *
  * curl.c loads and runs libcurl, transfer.c runs requests, handles.c makes them, cookies.c keeps the
- * cookies of a client, post.c sends messages and handles their answers, events.c reads and resumes
- * event streams, http_client.c is the transport, leave.c ends sessions in the background,
- * transport_options.c reads its options, and fetch.c fetches documents.
+ * cookies of a client, post.c sends messages and handles their answers, repeat.c sends them again,
+ * events.c reads and resumes event streams, http_client.c is the transport, leave.c ends sessions in
+ * the background, transport_options.c reads its options, and fetch.c fetches documents.
  */
 #ifndef MCP_SRC_IO_HTTP_CLIENT_H
 #define MCP_SRC_IO_HTTP_CLIENT_H
@@ -54,6 +54,7 @@ typedef struct mcp__jar mcp__jar;
     X(curl_multi_assign)        \
     X(curl_multi_info_read)     \
     X(curl_multi_cleanup)       \
+    X(curl_getdate)             \
     X(curl_url)                 \
     X(curl_url_set)             \
     X(curl_url_get)             \
@@ -253,8 +254,12 @@ struct mcp__client_exchange {
     bool broke_off; /* its event stream ended before the answer */
     bool is_long;   /* the answer is longer than the limit by its Content-Length */
     bool is_cut;    /* the answer is too long and was truncated */
+    bool own_pause; /* the client itself decides when to send the message again */
     int64_t due;    /* when to continue or, if MCP__SENT, to stop; INT64_MAX means never */
     unsigned failures, refusals; /* of streams, in a row; of requests, for lack of authorization */
+    unsigned repeats;            /* how often it was sent again after a pause */
+    uint64_t waited_ms;          /* all these pauses */
+    int64_t expires;             /* when the client gives the message up; INT64_MAX means never */
     int status;                  /* HTTP status of the latest refusal */
     mcp__oauth_sent authorized;  /* with which token it was sent */
     uint64_t session;            /* http->n_sessions when it was sent with a session id, else 0 */
@@ -281,6 +286,13 @@ void mcp__client_exchange_stop(mcp__client_exchange *e);
 /* Continues an exchange that waits for authorization, or ends it if rc is an error, for the reason
  * `text`, or that of rc if text is NULL. */
 void mcp__client_exchange_authorized(mcp__client_exchange *e, int rc, const char *text);
+
+/* ---- repeat.c -------------------------------------------------------------------------------- */
+
+/* Sends the message of an exchange again after the pause that the server asks for, if this answer
+ * means that the message had no effect. Otherwise, it may append to `text` why it is not sent again. */
+bool mcp__client_exchange_repeat(mcp__client_exchange *e, const mcp__answer *answer, char *text,
+                                 size_t room);
 
 /* ---- events.c -------------------------------------------------------------------------------- */
 

@@ -336,6 +336,8 @@ static void refused(mcp__client_exchange *e, const mcp__answer *answer)
         if (error.text[0])
             snprintf(text, sizeof(text), "%s", error.text);
     }
+    if (mcp__client_exchange_repeat(e, answer, text, sizeof(text)))
+        return;
     if (is_get(e))
         mcp__client_exchange_stream_refused(e, text);
     else

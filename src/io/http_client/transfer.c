@@ -173,6 +173,16 @@ static bool is_redirect(int status)
     return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
 }
 
+/* Understands a Retry-After that is a date. */
+static void read_date(mcp__transfer *t)
+{
+    int64_t at = (int64_t)t->multi->f.curl_getdate(t->answer.retry_date, NULL);
+    int64_t ms = at * 1000 - mcp__system_wall(t->multi->loop);
+
+    if (at >= 0)
+        t->answer.retry_ms = (uint64_t)MCP__MAX(MCP__MIN(ms, (int64_t)MCP__RETRY_MOST_MS), 1);
+}
+
 static bool has_receiver(const mcp__transfer *t)
 {
     return t->events && !t->satisfied;
@@ -193,6 +203,8 @@ static size_t on_header(char *bytes, size_t one, size_t n, void *user)
     }
     if (!t->answer.complete || t->head_reported || is_redirect(t->answer.status))
         return n;
+    if (t->answer.retry_date[0])
+        read_date(t);
     t->head_reported = true;
     t->satisfied = !t->events->head(t->arg, &t->answer);
     return has_receiver(t) ? n : 0;
