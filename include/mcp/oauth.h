@@ -124,8 +124,8 @@ typedef struct mcp_oauth_client_options {
     mcp_oauth_grant grant;
 
     /* The client. Without client_id, the client is client_metadata_url if the authorization server
-     * supports such clients, else it registers itself (RFC 7591), else the authorization fails with
-     * MCP_ENOTFOUND. */
+     * supports such clients, else the one that got the stored token, else it registers itself
+     * (RFC 7591), else the authorization fails with MCP_ENOTFOUND. */
     const char *client_name, *client_uri; /* shown to the person who is asked for permission */
     const char *client_id;                /* from a registration by hand */
     const char *client_secret;

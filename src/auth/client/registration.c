@@ -23,6 +23,17 @@ static int be(mcp_oauth_client *c, mcp_str id, mcp_str secret, bool registered)
     return (id.len && !self->id.len) || (secret.len && !self->secret.len) ? MCP_ENOMEM : MCP_OK;
 }
 
+/* Returns the client id of the token in use, which the options of an earlier login have set; empty if
+ * there is none, or if that client has registered itself. */
+static mcp_str logged_in_as(const mcp_oauth_client *c)
+{
+    const mcp__record_grant *g = c->grant;
+    if (!g || !mcp_str_eq(g->issuer, c->flow.issuer.issuer))
+        return (mcp_str){0};
+    const mcp__record_client *r = mcp__record_find_client(&c->record, g->issuer);
+    return r && mcp_str_eq(r->id, g->client_id) ? (mcp_str){0} : g->client_id;
+}
+
 static bool may_register(const mcp_oauth_client *c)
 {
     return c->o.grant == MCP_OAUTH_CODE || c->o.grant == MCP_OAUTH_DEVICE;
@@ -38,6 +49,9 @@ int mcp__oauth_know_self(mcp_oauth_client *c)
         return be(c, (mcp_str){0}, (mcp_str){0}, false);
     if (c->o.client_metadata_url && f->issuer.reads_documents)
         return be(c, mcp_str_from(c->o.client_metadata_url), (mcp_str){0}, false);
+    mcp_str id = logged_in_as(c);
+    if (id.len)
+        return be(c, id, (mcp_str){0}, false);
     const mcp__record_client *before = registered_before(c);
     return before ? be(c, before->id, before->secret, true) : MCP_OK;
 }

@@ -331,6 +331,52 @@ static void test_step_up(void **state)
     end(&r, &p);
 }
 
+/* Later commands do not name the client of the login again. They renew its token and ask for more
+ * scopes as the same client, and do not register another one. */
+static void test_client_of_login(void **state)
+{
+#define DISCOVERY_DCR                              \
+    {.url = PRM_URL, .answer = OK_ANSWER(PRM)},    \
+    {                                              \
+        .url = AS_URL, .answer = OK_ANSWER(AS_DCR) \
+    }
+    static const step first[] = {FIRST_TOKEN, {.url = NULL}};
+    static const step renewed[] = {DISCOVERY_DCR,
+                                   {.url = ISSUER "/token",
+                                    .has = {"refresh_token=rt-1", "client_id=me"},
+                                    .answer = OK_ANSWER(TOKEN(2))},
+                                   {.url = NULL}};
+    static const step more[] = {DISCOVERY_DCR,
+                                {.url = ISSUER "/token",
+                                 .has = {"code=the-code", "client_id=me"},
+                                 .answer = OK_ANSWER(TOKEN(2))},
+                                {.url = NULL}};
+    (void)state;
+    for (int why = 0; why < 2; why++) {
+        char record[sizeof(((rig *)0)->record)];
+        rig r;
+        play p;
+        begin(&r, &p, first, BY_HAND);
+        authorize(&r, CHALLENGE, "", MCP_OK);
+        memcpy(record, r.record, sizeof(record));
+        end(&r, &p);
+        begin(&r, &p, why ? more : renewed, (mcp_oauth_client_options){.client_name = "x"});
+        memcpy(r.record, record, sizeof(record));
+        if (!why) {
+            authorize(&r, CHALLENGE, NULL, MCP_OK);
+        } else {
+            assert_int_equal(put_rig(&r), MCP_OK);
+            assert_int_equal(refuse_rig(&r, 403, MORE("s2"), NULL), MCP_PENDING);
+            run_rig(&r, 0);
+            assert_int_equal(redirect_rig(&r, ""), MCP_OK);
+            run_rig(&r, 0);
+            assert_string_equal(r.log, "visit " ISSUER " s1 s2\n");
+        }
+        expect_token(&r, BEARER(2));
+        end(&r, &p);
+    }
+}
+
 /* A server that accepts no token ends the attempts. */
 static void test_limit(void **state)
 {
@@ -490,6 +536,7 @@ int main(void)
         cmocka_unit_test(test_refused_again),
         cmocka_unit_test(test_migration),
         cmocka_unit_test(test_step_up),
+        cmocka_unit_test(test_client_of_login),
         cmocka_unit_test(test_limit),
         cmocka_unit_test(test_limit_with_others),
         cmocka_unit_test(test_late),
