@@ -184,7 +184,23 @@ static mcp__oauth_step without_metadata(mcp_oauth_client *c)
                              MCP__STEP_DECIDE);
 }
 
-static mcp__oauth_step begin_issuer(mcp_oauth_client *c)
+/* If the server names several authorization servers, which one to use is up to the client (2026-07-28,
+ * basic/authorization/authorization-server-discovery). The next one is not tried without being asked:
+ * a person may have an account at one of them only. */
+static mcp__oauth_step advised(mcp_oauth_client *c, mcp__oauth_step step)
+{
+    mcp__oauth_flow *f = &c->flow;
+    if (step != MCP__STEP_FAILED || c->o.issuer || f->server.n_issuers < 2)
+        return step;
+    size_t i = mcp_str_eq(f->server.issuers[0], f->asked_issuer) ? 1 : 0;
+    mcp_error error = f->error;
+    return mcp__oauth_failed_with(c, error.code,
+                                  "%.130s; the option issuer chooses another authorization server, "
+                                  "such as %.*s",
+                                  error.text, MCP__SHOWN(f->server.issuers[i], 60));
+}
+
+static mcp__oauth_step ask_issuer(mcp_oauth_client *c)
 {
     mcp__oauth_flow *f = &c->flow;
     mcp__oauth_step next;
@@ -208,6 +224,11 @@ static mcp__oauth_step begin_issuer(mcp_oauth_client *c)
     return next;
 }
 
+static mcp__oauth_step begin_issuer(mcp_oauth_client *c)
+{
+    return advised(c, ask_issuer(c));
+}
+
 /* A server of 2025-03-26 is its own authorization server, and its issuer may have a slash at the
  * end. */
 static mcp_str trusted_issuer(mcp_oauth_client *c)
@@ -223,7 +244,7 @@ static mcp_str trusted_issuer(mcp_oauth_client *c)
     return mcp_str_from(copy);
 }
 
-static mcp__oauth_step answered_issuer(mcp_oauth_client *c, const mcp__oauth_answer *answer)
+static mcp__oauth_step read_issuer(mcp_oauth_client *c, const mcp__oauth_answer *answer)
 {
     mcp__oauth_flow *f = &c->flow;
     mcp__oauth_fault fault = MCP__OAUTH_METADATA_JSON;
@@ -242,6 +263,11 @@ static mcp__oauth_step answered_issuer(mcp_oauth_client *c, const mcp__oauth_ans
         return MCP__STEP_ISSUER;
     }
     return mcp__oauth_unless(c, fault, MCP__STEP_DECIDE);
+}
+
+static mcp__oauth_step answered_issuer(mcp_oauth_client *c, const mcp__oauth_answer *answer)
+{
+    return advised(c, read_issuer(c, answer));
 }
 
 const mcp__oauth_work mcp__oauth_work_issuer = {begin_issuer, answered_issuer};

@@ -157,6 +157,55 @@ static void test_discovery(void **state)
     end(&r, &p);
 }
 
+/* Of several authorization servers, the first does not answer, has no metadata, or other ones. */
+static void test_several_issuers(void **state)
+{
+#define BOTH                                                                                    \
+    {                                                                                           \
+        .url = PRM_URL,                                                                         \
+        .answer = OK_ANSWER("{\"resource\":\"" SERVER "\",\"authorization_servers\":[\"" ISSUER \
+                            "\",\"https://b.example\"]}")                                       \
+    }
+    static const step dead[] = {
+        BOTH, {.url = AS_URL, .answer = {.rc = MCP_ECLOSED}}, {.url = NULL}};
+    static const step none[] = {
+        BOTH,
+        {.url = AS_URL, .answer = {.status = 404}},
+        {.url = ISSUER "/.well-known/openid-configuration", .answer = {.status = 404}},
+        {.url = NULL}};
+    static const step other[] = {
+        BOTH,
+        {.url = AS_URL, .answer = OK_ANSWER(AS_HEAD("https://c.example") "}")},
+        {.url = NULL}};
+    static const step only[] = {{.url = PRM_URL, .answer = OK_ANSWER(PRM)},
+                                {.url = AS_URL, .answer = {.rc = MCP_ECLOSED}},
+                                {.url = NULL}};
+    static const struct {
+        const step *steps;
+        const char *issuer;
+        bool advised;
+    } cases[] = {
+        {dead, NULL, true},    {none, NULL, true},  {other, NULL, true},
+        {dead, ISSUER, false}, {only, NULL, false},
+    };
+    (void)state;
+    for (size_t i = 0; i < MCP__COUNT(cases); i++) {
+        rig r;
+        play p;
+        begin(&r, &p, cases[i].steps,
+              (mcp_oauth_client_options){.client_id = "me", .issuer = cases[i].issuer});
+        assert_int_equal(put_rig(&r), MCP_OK);
+        assert_int_equal(refuse_rig(&r, 401, CHALLENGE, NULL), MCP_PENDING);
+        run_rig(&r, 0);
+        assert_true(r.woken_rc < 0);
+        assert_int_equal(strstr(r.text, "; the option issuer chooses another authorization server, "
+                                        "such as https://b.example") != NULL,
+                         cases[i].advised);
+        assert_null(r.log[0] ? strstr(r.log, "visit") : NULL);
+        end(&r, &p);
+    }
+}
+
 /* ---- a token that is refused ----------------------------------------------------------------- */
 
 /* The other process saves a token while this one waits for the lock. */
@@ -532,6 +581,7 @@ int main(void)
         cmocka_unit_test(test_stops),
         cmocka_unit_test(test_code),
         cmocka_unit_test(test_discovery),
+        cmocka_unit_test(test_several_issuers),
         cmocka_unit_test(test_refresh),
         cmocka_unit_test(test_refused_again),
         cmocka_unit_test(test_migration),
