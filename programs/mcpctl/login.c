@@ -346,6 +346,14 @@ static int login_exit_code(int rc)
     return exit_code_of(rc);
 }
 
+int login_failure(const login *l)
+{
+    mcp_oauth_state state = {.size = sizeof(state)};
+    if (!l || mcp_oauth_client_get_state(l->client, &state, NULL) != MCP_OK || !state.failed)
+        return EXIT_OK;
+    return login_exit_code(state.failed);
+}
+
 /* Waits for the end, unless the user interrupts: then the client ends with the session. */
 static int finish(login *l, int rc, const char *what)
 {

@@ -190,6 +190,7 @@ struct session {
     uint64_t stderr_before;  /* the same, when the current call began */
     int64_t first_answer_us; /* time until the first answer, from before the server's start */
     bool interrupted;        /* a signal arrived, so nothing more is reported */
+    bool unauthorized;       /* a request of the current call was refused with 401 */
     mcp_question *questions[16]; /* pending requests of the server that the user has to answer */
     size_t n_questions;
     struct answers *answers;         /* form.h */

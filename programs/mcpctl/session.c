@@ -73,6 +73,7 @@ static int wait_for(waiting *w, int rc)
         return rc == MCP_EINVAL || rc == MCP_EPARSE ? EXIT_USAGE : exit_code_of(rc);
     }
     s->stderr_before = s->stderr_written;
+    s->unauthorized = false;
     bar_begin(w->what, c->set.quiet);
     while (!w->done) {
         if (mcp_loop_step(s->loop, bar_wait_ms()) != MCP_OK) {
@@ -104,6 +105,15 @@ static const char *server_label(const session *s)
     return s->server->argv ? s->server->argv[0] : s->server->url;
 }
 
+/* A server that requires a login has been reached, so that is another failure. */
+static int code_of_failure(const session *s, int rc)
+{
+    int code = s->http && rc == MCP_EACCESS ? login_failure(s->login) : EXIT_OK;
+    if (code != EXIT_OK)
+        return code;
+    return s->unauthorized && rc == MCP_EACCESS ? EXIT_LOGIN : exit_code_of(rc);
+}
+
 static void on_result(mcp_client *client, int rc, const mcp_json *result, const mcp_error *error,
                       void *user)
 {
@@ -111,7 +121,8 @@ static void on_result(mcp_client *client, int rc, const mcp_json *result, const 
     (void)client;
     bar_clear();
     w->done = true;
-    w->exit_code = rc == MCP_EREMOTE ? exit_code_of_error(result) : exit_code_of(rc);
+    w->exit_code =
+        rc == MCP_EREMOTE ? exit_code_of_error(result) : code_of_failure(w->c->session, rc);
     w->needs_login = rc != MCP_OK && !w->quietly && login_is_wanted(w->c->session->login);
     if (w->needs_login)
         return; /* offer_login() reports it */
@@ -262,7 +273,7 @@ static void on_list_end(mcp_client *client, int rc, const mcp_json *result, cons
     w->done = true;
     if (rc == MCP_OK || (rc == MCP_ECANCELLED && (w->enough || w->exit_code != EXIT_OK)))
         return;
-    w->exit_code = exit_code_of(rc);
+    w->exit_code = code_of_failure(w->c->session, rc);
     w->needs_login = !w->quietly && !w->pages && login_is_wanted(w->c->session->login);
     if (!w->quietly && !w->needs_login)
         session_report(w->c, w->what, rc, result, error);
@@ -377,7 +388,8 @@ static void on_http_end(const char *why, void *user)
 /* Reports the refusal, because the body of the response would say less. */
 static int on_challenge(const mcp_http_challenge *challenge, void *user)
 {
-    (void)user, (void)challenge;
+    session *s = user;
+    s->unauthorized = challenge->status == 401;
     return MCP_EACCESS;
 }
 
@@ -390,7 +402,8 @@ static int connect_address(ctl *c)
         MCP_OPTIONS(mcp_http_client_options, .url = s->server->url,
                     .headers = (const char *const *)(void *)s->server->headers.items,
                     .ca_file = getenv("SSL_CERT_FILE"), .challenge = on_challenge,
-                    .on_end = on_http_end, .waits = notice_waits, .oauth = login_client(s->login), .user = s),
+                    .on_end = on_http_end, .waits = notice_waits, .oauth = login_client(s->login),
+                    .user = s),
         &s->http, &error);
     if (rc == MCP_OK)
         return EXIT_OK;

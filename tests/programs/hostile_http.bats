@@ -54,7 +54,7 @@ odd-status         | 3 | 999
 long-error         | 3 | 500
 busy               | 3 | 503
 busy-always        | 3 | also when it was asked again 3 times
-unauthorized       | 3 | --header
+unauthorized       | 8 | --header
 not-http           | 3 | HTTP/0.9
 gone               | 3 | Empty reply
 resumed            | 4 | no answer within

@@ -136,6 +136,21 @@ time.sleep(3600)' "$port" >taken 3>&- &
     [ "$("$MCPCTL" ls "$url")" = mem:secret ]
 }
 
+@test "a server that requires a login: the exit status, if there can be none or it fails" {
+    gate old
+    apart "$MCPCTL" ls "$url" </dev/null
+    [ "$status" -eq 8 ]
+    [[ $stderr == *"its authorization server is unknown"* ]]
+    apart "$MCPCTL" ls "$url" --header 'Authorization: Bearer bad'
+    [ "$status" -eq 8 ]
+    [[ $stderr == *'HTTP status 401'* ]]
+    kill "$others"
+    rm gate
+    gate astray
+    apart "$MCPCTL" ls "$url" </dev/null
+    [ "$status" -eq 8 ]
+}
+
 @test "login: an answer that cannot be used is a failed login" {
     gate odd-token
     apart "$MCPCTL" login "$url"

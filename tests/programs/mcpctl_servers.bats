@@ -138,7 +138,7 @@ load support/mcpctl
     serve --token-file tokens folder
     run "$MCPCTL" info -s "$url"
     echo "$output"
-    [ "$status" -eq 3 ]
+    [ "$status" -eq 8 ]
     [[ $output == *Authorization* ]]
     run "$MCPCTL" info -s "$url" -H 'Authorization: Bearer secret'
     [ "$status" -eq 0 ]
