@@ -357,7 +357,9 @@ const option options[] = {
      .only = "browse|call|prompt|read|shell",
      .help = "Answer the server's requests for a language model with this shell command. It "
              "reads the request as JSON from stdin, and writes a text or the result as "
-             "JSON. Without it, such requests are refused; in browse, you may write the answer."},
+             "JSON. On a terminal, mcpctl first shows the request, and then the answer: you may "
+             "edit them (with VISUAL or EDITOR) or refuse. Without a command, such requests are "
+             "refused; in browse, you may write the answer."},
     {.name = "root",
      .kind = OPTION_LIST,
      .at = AT(roots),

@@ -6,15 +6,10 @@
  * a request in the meantime, the library ignores the answer.
  */
 #define _GNU_SOURCE
-#include <stdlib.h>
-#include <strings.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <common/address.h>
-#include <common/sampling.h>
 
 #include "form.h"
+#include "sample.h"
 #include "session.h"
 #include "terminal.h"
 
@@ -67,78 +62,6 @@ static void answer_url(mcp_question *q)
     }
 }
 
-/* ---- sampling -------------------------------------------------------------------------------- */
-
-/* Runs a command with `input` on stdin and returns its output, which the caller frees, or NULL if
- * the command failed. */
-static char *run_filter(const char *line, const char *input)
-{
-    FILE *in = tmpfile(), *out = tmpfile();
-    char *text = NULL;
-    int status = -1;
-    pid_t pid = -1;
-    if (in && out && fputs(input, in) >= 0 && fflush(in) == 0) {
-        rewind(in);
-        fflush(NULL);
-        pid = fork();
-    }
-    if (pid == 0) {
-        dup2(fileno(in), 0), dup2(fileno(out), 1);
-        execl("/bin/sh", "sh", "-c", line, (char *)NULL);
-        _exit(127);
-    }
-    if (pid > 0 && waitpid(pid, &status, 0) == pid && status == 0) {
-        long len = fseek(out, 0, SEEK_END) == 0 ? ftell(out) : -1;
-        rewind(out);
-        text = len >= 0 ? calloc(1, (size_t)len + 1) : NULL;
-        if (text && fread(text, 1, (size_t)len, out) != (size_t)len)
-            text[0] = 0;
-    }
-    if (in)
-        fclose(in);
-    if (out)
-        fclose(out);
-    return text;
-}
-
-static char *params_text(const mcp_question *q)
-{
-    mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
-    mcp_json_add_value(w, mcp_question_params(q));
-    return take_written("the server's request", w);
-}
-
-/* Shows the user the request, which the user may decline. Without a terminal, the option on the
- * command line counts as consent. */
-static void answer_sample(const ctl *c, mcp_question *q)
-{
-    mcp_error error = {0};
-    char *request = params_text(q), *text = NULL, *result = NULL;
-    bool yes = request != NULL;
-    if (yes && terminal_can_ask() && !c->set.yes) {
-        hint("it requests a language model's answer to this, from: %s", c->set.sampler);
-        fputs("    ", stderr);
-        text_put_json(stderr, mcp_str_from(request));
-        fputc('\n', stderr);
-        yes = terminal_ask_yes("Run it? [y/N] ");
-    }
-    if (yes)
-        text = run_filter(c->set.sampler, request);
-    if (yes && !text)
-        say("the sampler failed: %s", c->set.sampler);
-    if (text)
-        result = sampling_result(mcp_str_from(text), "command");
-    if (!result)
-        mcp_question_fail(q, 0, yes ? "the sampler failed" : "rejected by the user");
-    else if (mcp_question_sampled(q, result, &error) != MCP_OK) {
-        say("the sampler's answer is invalid: %s", error.text);
-        mcp_question_fail(q, 0, "the sampler failed");
-    }
-    free(result);
-    free(text);
-    free(request);
-}
-
 /* ---- all requests ---------------------------------------------------------------------------- */
 
 static void answer(ctl *c, mcp_question *q)
@@ -156,7 +79,7 @@ static void answer(ctl *c, mcp_question *q)
     case MCP_QUESTION_SAMPLE:
         if (terminal_can_ask())
             announce(c, q, " asks:");
-        answer_sample(c, q);
+        sample_answer(c, q);
         break;
     case MCP_QUESTION_ROOTS: mcp_question_roots(q, NULL, 0, NULL); break;
     }

@@ -299,6 +299,39 @@ LINES
     [ ! -e ran ]
 }
 
+@test "questions of the server: a person sees, edits or refuses a request for sampling and its answer" {
+    think() { STAY=1 TYPED="y\n$1" run on_terminal "$MCPCTL" call think --sampler "$2" -- "$workshop"; }
+    export EDITOR='sed -i "s/Think/Ponder/; s/thought/idea/"'
+    local rejected='call think: rejected by the user'
+    # Both as they are, both edited, and what is shown then.
+    think 'y\ny\n' 'cat >request; printf "one thought"'
+    [[ $output == *'"text": "Think!"'*'Run it?'*'one thought'*'Send this answer?'*'"text":"one thought"'* ]]
+    think 'e\ny\ne\ny\n' 'cat >request; printf "one thought"'
+    grep -q '"text": "Ponder!"' request
+    [[ $output == *'"text": "Think!"'*'Run it?'*'"text": "Ponder!"'*'Run it?'*'one thought'*'one idea'*'"text":"one idea"'* ]]
+    [[ $output != *'"text":"one thought"'* ]]
+    # Either is refused; the model does not get a request that is refused.
+    think 'e\nn\n' 'touch ran'
+    [[ $output == *"$rejected"* && ! -e ran ]]
+    think 'y\nn\n' 'touch ran; echo a secret'
+    [[ $output == *"$rejected"* && $output != *'"text":"a secret'* && -e ran ]]
+    # What is no JSON is not sent, and an editor that fails changes nothing.
+    EDITOR='sed -i s/messages/x\"y/' think 'e\nn\ny\ny\n' 'cat >request; echo fine'
+    [[ $output == *'that is not JSON'*'Edit it again?'*'"text":"fine'* ]]
+    grep -q '"messages"' request
+    EDITOR=false think 'e\ny\ny\n' 'cat >request; echo fine'
+    [[ $output == *'the editor failed: false'*'"text":"fine'* ]]
+    VISUAL='sed -i s/Think/See/' think 'e\ny\ny\n' 'cat >request; echo fine'
+    grep -q See! request
+    # The answer of a model does not control the terminal.
+    think 'y\nn\n' 'printf "\33[31mred"'
+    [[ $output != *"$esc[31m"* && $output == *red* ]]
+    # No file is left.
+    mkdir tmp
+    TMPDIR=$PWD/tmp think 'e\ny\ny\n' 'cat >/dev/null; echo fine'
+    [ -z "$(ls tmp)" ]
+}
+
 @test "a server that needs to ask the user: status 6, and a hint how to allow it" {
     local revision
     for revision in 2026-07-28 2025-11-25; do
