@@ -365,7 +365,8 @@ const option options[] = {
      .at = AT(roots),
      .argument = "DIR",
      .help = "Offer this folder to servers that ask for roots, which are the folders to work "
-             "on. Roots are deprecated since revision 2026-07-28: if a server takes folders "
+             "on. While it does not exist or may not be entered, it is left out. Roots are "
+             "deprecated since revision 2026-07-28: if a server takes folders "
              "as arguments, use those."},
     {.name = "revision",
      .kind = OPTION_TEXT,

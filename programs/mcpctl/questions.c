@@ -9,6 +9,7 @@
 #include <common/address.h>
 
 #include "form.h"
+#include "roots.h"
 #include "sample.h"
 #include "session.h"
 #include "terminal.h"
@@ -81,7 +82,7 @@ static void answer(ctl *c, mcp_question *q)
             announce(c, q, " asks:");
         sample_answer(c, q);
         break;
-    case MCP_QUESTION_ROOTS: mcp_question_roots(q, NULL, 0, NULL); break;
+    case MCP_QUESTION_ROOTS: roots_answer(c->session, q); break;
     }
 }
 

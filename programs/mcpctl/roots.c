@@ -2,7 +2,9 @@
  *
  * Roots are only information and grant no permission. The library answers the server's requests in
  * both eras and sends notifications if the server wants them. This file only manages the folders,
- * as absolute paths without links, and their URIs.
+ * as absolute paths without links, and their URIs. A folder that is deleted, replaced or may not be
+ * entered any more is left out until it is back (2025-11-25, client/roots, "Security
+ * Considerations").
  */
 #define _GNU_SOURCE
 #include "roots.h"
@@ -11,38 +13,55 @@
 #include <mcp/uri.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "servers.h"
 #include "session.h"
+#include "terminal.h"
 
 struct roots {
     words paths;
+    words shown;   /* those of them that the server may see */
     bool declared; /* the capability was declared to the server */
 };
 
 /* ---- folders --------------------------------------------------------------------------------- */
 
-/* Returns the real path, which the caller frees; NULL after reporting the error. */
-static char *find_folder(const char *dir)
+/* Returns the real path of a folder that may be entered, which the caller frees; NULL with errno. */
+static char *open_folder(const char *dir)
 {
     struct stat st = {0};
     char *path = realpath(dir, NULL);
-    int error = path && stat(path, &st) == 0 ? 0 : errno;
+    int error = path && stat(path, &st) == 0 && access(path, X_OK) == 0 ? 0 : errno;
     if (!error && !S_ISDIR(st.st_mode))
         error = ENOTDIR;
     if (!error)
         return path;
-    say("root %s: %s", dir, strerror(error));
     free(path);
+    errno = error;
     return NULL;
+}
+
+/* The same, after reporting the error. */
+static char *find_folder(const char *dir)
+{
+    char *path = open_folder(dir);
+    if (!path)
+        say("root %s: %s", dir, strerror(errno));
+    return path;
+}
+
+static size_t find(const words *w, const char *path)
+{
+    size_t i = 0;
+    while (i < w->count && strcmp(w->items[i], path) != 0)
+        i++;
+    return i;
 }
 
 static size_t index_of(const roots *r, const char *path)
 {
-    size_t i = 0;
-    while (i < r->paths.count && strcmp(r->paths.items[i], path) != 0)
-        i++;
-    return i;
+    return find(&r->paths, path);
 }
 
 static int add(roots *r, const char *dir)
@@ -89,8 +108,10 @@ int roots_load(const ctl *c, roots **ret)
 
 void roots_free(roots *r)
 {
-    if (r)
+    if (r) {
         words_clear(&r->paths);
+        words_clear(&r->shown);
+    }
     free(r);
 }
 
@@ -132,31 +153,110 @@ static const char *name_of(const char *path)
     return is_text(name) ? name : NULL;
 }
 
+/* Roots as the library takes them. */
+typedef struct list {
+    mcp_root *items;
+    words uris;
+} list;
+
+static int list_make(const words *paths, list *ret)
+{
+    *ret = (list){.items = calloc(paths->count + 1, sizeof(*ret->items))};
+    int rc = ret->items ? MCP_OK : MCP_ENOMEM;
+    for (size_t i = 0; rc == MCP_OK && i < paths->count; i++) {
+        rc = words_add(&ret->uris, uri_of(paths->items[i])) ? MCP_OK : MCP_ENOMEM;
+        if (rc == MCP_OK)
+            ret->items[i] = (mcp_root){.size = sizeof(*ret->items),
+                                       .uri = ret->uris.items[i],
+                                       .name = name_of(paths->items[i])};
+    }
+    return rc;
+}
+
+static void list_clear(list *l)
+{
+    free(l->items);
+    words_clear(&l->uris);
+}
+
 static int tell(session *s)
 {
-    const words *paths = &s->roots->paths;
-    words uris = {0};
-    mcp_root *list = calloc(paths->count + 1, sizeof(*list));
-    int rc = list ? MCP_OK : MCP_ENOMEM;
-    for (size_t i = 0; rc == MCP_OK && i < paths->count; i++) {
-        rc = words_add(&uris, uri_of(paths->items[i])) ? MCP_OK : MCP_ENOMEM;
-        if (rc == MCP_OK)
-            list[i] = (mcp_root){
-                .size = sizeof(*list), .uri = uris.items[i], .name = name_of(paths->items[i])};
-    }
+    list l;
+    int rc = list_make(&s->roots->shown, &l);
     if (rc == MCP_OK)
-        rc = mcp_client_set_roots(s->client, list, paths->count);
-    free(list);
-    words_clear(&uris);
+        rc = mcp_client_set_roots(s->client, l.items, s->roots->shown.count);
+    list_clear(&l);
     if (rc == MCP_OK)
         return EXIT_OK;
     say("roots: %s", mcp_error_text(rc));
     return EXIT_LOCAL;
 }
 
+/* ---- watching the folders -------------------------------------------------------------------- */
+
+/* Appends a path that still leads to the same folder. Returns why it does not, or 0. */
+static int add_shown(words *shown, const char *path)
+{
+    char *now = open_folder(path);
+    int error = now ? 0 : errno;
+    if (now && strcmp(now, path) != 0) /* a link is in its place */
+        error = ENOENT;
+    if (error)
+        free(now);
+    else if (!words_add(shown, now))
+        error = ENOMEM;
+    return error;
+}
+
+/* Finds out again what the server may see. Returns whether that has changed. */
+static bool look(roots *r, bool quiet)
+{
+    words shown = {0};
+    bool changed = false;
+    for (size_t i = 0; i < r->paths.count; i++) {
+        const char *path = r->paths.items[i];
+        bool before = find(&r->shown, path) < r->shown.count;
+        int error = add_shown(&shown, path);
+        changed = changed || before == (error != 0);
+        if (before && error && !quiet) {
+            bar_clear();
+            say("root %s: %s; the server does not get it any more", path, strerror(error));
+        }
+    }
+    for (size_t i = 0; i < r->shown.count; i++) /* those that the user has removed */
+        changed = changed || index_of(r, r->shown.items[i]) == r->paths.count;
+    words_clear(&r->shown);
+    r->shown = shown;
+    return changed;
+}
+
+uint64_t roots_check(session *s)
+{
+    enum { EVERY_MS = 1000, NEVER_MS = 10000 };
+    roots *r = s->roots;
+    if (!r || !r->declared || !s->client)
+        return NEVER_MS;
+    if (look(r, s->quiet))
+        (void)tell(s);
+    return EVERY_MS;
+}
+
+void roots_answer(session *s, mcp_question *q)
+{
+    roots_check(s);
+    list l;
+    int rc = list_make(&s->roots->shown, &l);
+    if (rc != MCP_OK || mcp_question_roots(q, l.items, s->roots->shown.count, NULL) != MCP_OK)
+        mcp_question_fail(q, 0, mcp_error_text(rc));
+    list_clear(&l);
+}
+
+/* ---- declaring ------------------------------------------------------------------------------- */
+
 int roots_declare(session *s)
 {
     s->roots->declared |= s->roots->paths.count != 0;
+    (void)look(s->roots, s->quiet);
     return s->roots->declared ? tell(s) : EXIT_OK;
 }
 
@@ -164,7 +264,8 @@ int roots_declare(session *s)
 
 static int put_paths(ctl *c)
 {
-    const words *paths = &c->session->roots->paths;
+    const words *paths = &c->session->roots->shown;
+    (void)look(c->session->roots, c->set.quiet);
     for (size_t i = 0; i < paths->count; i++) {
         put_field(c, mcp_str_from(paths->items[i]));
         putchar('\n');
@@ -179,6 +280,7 @@ static int put_paths(ctl *c)
 static int change(ctl *c)
 {
     session *s = c->session;
+    (void)look(s->roots, c->set.quiet);
     if (!s->client)
         return EXIT_OK; /* the next session gets the roots */
     if (mcp_client_is_modern(s->client))

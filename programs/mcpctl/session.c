@@ -76,7 +76,8 @@ static int wait_for(waiting *w, int rc)
     s->unauthorized = false;
     bar_begin(w->what, c->set.quiet);
     while (!w->done) {
-        if (mcp_loop_step(s->loop, bar_wait_ms()) != MCP_OK) {
+        uint64_t ms = roots_check(s), most = bar_wait_ms();
+        if (mcp_loop_step(s->loop, ms < most ? ms : most) != MCP_OK) {
             interrupt(w);
             return EXIT_LOCAL;
         }
@@ -93,9 +94,11 @@ void session_wait(ctl *c, const bool *done, uint64_t ms)
     int64_t until = mcp_loop_now(s->loop) + (int64_t)ms;
     while (!*done && !s->interrupted) {
         int64_t left = ms ? until - mcp_loop_now(s->loop) : 10000;
+        uint64_t most = roots_check(s);
         if (left <= 0)
             return;
-        s->interrupted = mcp_loop_step(s->loop, (uint64_t)left) != MCP_OK;
+        most = (uint64_t)left < most ? (uint64_t)left : most;
+        s->interrupted = mcp_loop_step(s->loop, most) != MCP_OK;
         questions_answer(c);
     }
 }
@@ -424,6 +427,7 @@ static int make_client(ctl *c)
                     .user = s, .elicit_form = can_ask || s->answers ? question_take : NULL,
                     .elicit_url = can_ask ? question_take : NULL,
                     .sample = c->set.sampler ? question_take : NULL,
+                    .roots = roots_path(s, 0) ? question_take : NULL,
                     .log = s->quiet ? NULL : notice_log, .tool_refused = notice_tool_refused,
                     .trace = notice_trace, .tasks = true, .misbehaved = notice_misbehaved,
                     .notification = notice_change, .ping_ms = c->set.ping_ms,

@@ -2,6 +2,7 @@
 # mcpctl on a terminal: its shell, colours, completion, and that no server controls it.
 
 load support/mcpctl
+load support/eventually
 
 @test "colours on a terminal only, and not against the user's will" {
     unset NO_COLOR
@@ -60,6 +61,50 @@ Greet {\"name\":\"x y\"}${esc}[5m
     ends | "$MCPCTL" shell -- ./server >>out 2>err
     [ "$(cat out)" = $'mem:-1\nmem:-1' ]
     [[ $(<err) == *"the server ended; starting it again"* && $(<err) != *error* && $(<err) != *Killed* ]]
+}
+
+@test "roots: a folder that is gone leaves the list, of which a legacy server is notified, until it is back" {
+    local here told='"from":"client".*notifications/roots/list_changed'
+    mkdir one two
+    here=$(pwd -P)
+    times_told() { [ "$(grep -c "$told" trace)" -eq "$1" ]; }
+    # While a command waits.
+    "$MCPCTL" watch --root one --root two --trace trace -- "$workshop" legacy >out 2>err 3>&- &
+    others=$!
+    eventually grep -q '"from":"client".*notifications/initialized' trace
+    ! grep -q "$told" trace || false
+    rmdir one
+    eventually times_told 1
+    grep -q "root $here/one: No such file or directory; the server does not get it any more" err
+    mkdir one
+    eventually times_told 2
+    # Another folder in its place is not the one that the user has named.
+    mv one three
+    ln -s two one
+    eventually times_told 3
+    kill $others
+    rm one
+    mkdir one
+    # When the server asks: in both eras, with what is there then.
+    local era
+    for era in legacy ''; do
+        mkfifo lines
+        "$MCPCTL" shell --root one --root two -- "$workshop" $era <lines >out 2>err 3>&- &
+        others=$!
+        exec {fd}>lines
+        echo 'call where --yes' >&$fd
+        eventually grep -q "$here/one" out
+        rmdir one
+        printf 'call where --yes\nroots\nread mem:readme\n' >&$fd
+        exec {fd}>&-
+        wait $others
+        [ "$(grep -c "file://$here/one" out)" -eq 1 ]
+        [ "$(grep -c "file://$here/two" out)" -eq 2 ]
+        grep -qx "$here/two" out
+        ! grep -qx "$here/one" out || false
+        rm lines
+        mkdir one
+    done
 }
 
 @test "shell: roots are listed and changed, of which a legacy server is notified" {
