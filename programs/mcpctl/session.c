@@ -16,6 +16,7 @@
 #include "form.h"
 #include "login.h"
 #include "roots.h"
+#include "seen.h"
 #include "servers.h"
 #include "terminal.h"
 
@@ -28,6 +29,8 @@ typedef struct waiting {
     mcp_call_id call;   /* 0 while the server starts */
     const char *method; /* the method of the list that is read */
     size_t pages;       /* pages received so far */
+    seen seen;          /* the entries in them */
+    bool again;         /* the list has to be read again from its beginning */
     texts left_out;     /* sources that the server could not list, which it names */
     bool quietly;       /* errors are not reported */
     bool needs_login;   /* it failed because a person has to log in */
@@ -237,6 +240,13 @@ static void collect_left_out(waiting *w, const mcp_json *result)
     }
 }
 
+static void forget_left_out(waiting *w)
+{
+    for (size_t i = 0; i < w->left_out.count; i++)
+        free((void *)(uintptr_t)w->left_out.items[i]);
+    texts_clear(&w->left_out);
+}
+
 /* A list that lacks something must not look complete. */
 static void say_left_out(waiting *w, int code)
 {
@@ -248,9 +258,40 @@ static void say_left_out(waiting *w, int code)
         }
         fputc('\n', stderr);
     }
-    for (size_t i = 0; i < w->left_out.count; i++)
-        free((void *)(uintptr_t)w->left_out.items[i]);
-    texts_clear(&w->left_out);
+    forget_left_out(w);
+}
+
+/* Passes on what the page has that was not passed on before. */
+static int pass_page(waiting *w, const mcp_json *result)
+{
+    mcp_json_doc *rest = NULL;
+    if (!w->seen.sorted) {
+        seen_add(&w->seen, w->method, result);
+        return w->fn(w->c, result, w->user);
+    }
+    bool ok = seen_filter(&w->seen, w->method, result, &rest);
+    int code = ok ? w->fn(w->c, mcp_json_root(rest), w->user) : EXIT_LOCAL;
+    if (!ok)
+        say("%s: out of memory", w->what);
+    mcp_json_free(rest);
+    return code;
+}
+
+/* Returns whether the list has to be read again, because the server refused a cursor of its own
+ * (2025-11-25 and 2026-07-28, server/utilities/pagination, "Error Handling"): once, and without
+ * repeating anything. */
+static bool begin_again(waiting *w, const mcp_json *error)
+{
+    int64_t code = mcp_json_int(mcp_json_get(error, "code"), 0);
+    if (!w->pages || code != MCP_CODE_INVALID_PARAMS || !seen_restart(&w->seen))
+        return false;
+    forget_left_out(w);
+    w->pages = 0;
+    if (!w->quietly && !w->c->set.quiet)
+        say("%s: the server refused the next page; the list is read again from the beginning, and "
+            "what is printed already is not repeated",
+            w->what);
+    return true;
 }
 
 static bool on_page(mcp_client *client, const mcp_json *result, void *user)
@@ -261,7 +302,7 @@ static bool on_page(mcp_client *client, const mcp_json *result, void *user)
     (void)client;
     bar_clear();
     collect_left_out(w, result);
-    w->exit_code = w->fn(w->c, result, w->user);
+    w->exit_code = pass_page(w, result);
     if (w->exit_code == EXIT_OK && ++w->pages >= most && mcp_json_get(result, "nextCursor"))
         w->exit_code = end_of_pages(w);
     return w->exit_code == EXIT_OK && !w->enough;
@@ -276,6 +317,9 @@ static void on_list_end(mcp_client *client, int rc, const mcp_json *result, cons
     w->done = true;
     if (rc == MCP_OK || (rc == MCP_ECANCELLED && (w->enough || w->exit_code != EXIT_OK)))
         return;
+    w->again = rc == MCP_EREMOTE && begin_again(w, result);
+    if (w->again)
+        return;
     w->exit_code = code_of_failure(w->c->session, rc);
     w->needs_login = !w->quietly && !w->pages && login_is_wanted(w->c->session->login);
     if (!w->quietly && !w->needs_login)
@@ -288,13 +332,16 @@ static int list(waiting *w, const char *method)
     int code;
     w->method = method;
     do {
+        code = EXIT_LOCAL;
         if (s->interrupted)
-            return EXIT_LOCAL;
+            break;
+        w->done = w->again = false;
         code = wait_for(
             w, mcp_client_list_all(s->client, method, on_page,
                                    MCP_OPTIONS(mcp_call_options, .done = on_list_end, .user = w),
                                    &w->call));
-    } while (offer_login(w, &code));
+    } while (w->again || offer_login(w, &code));
+    seen_clear(&w->seen);
     say_left_out(w, code);
     return code;
 }

@@ -394,3 +394,20 @@ KINDS
     [ "$(grep -c '\.txt$' <<<"$output")" -eq 250 ]
     [ -z "$(sort <<<"$output" | uniq -d)" ]
 }
+
+@test "ls: a list whose cursor is refused begins again, once, and nothing is printed twice" {
+    local again='the list is read again from the beginning' form
+    for form in '' --json '--sort uri'; do
+        run --separate-stderr "$MCPCTL" ls $form -- "$stranger" forgets
+        [ "$status" -eq 0 ]
+        [ "$(grep -o 'mem:[a-z]' <<<"$output")" = $'mem:a\nmem:b\nmem:c\nmem:d' ]
+        [[ $stderr == *"$again"* ]]
+    done
+    run --separate-stderr "$MCPCTL" ls --quiet -- "$stranger" forgets
+    [[ $status == 0 && -z $stderr ]]
+    run --separate-stderr "$MCPCTL" ls -- "$stranger" forgets-always
+    [ "$status" -eq 1 ]
+    [ "$output" = $'mem:a\nmem:b' ]
+    [ "$(grep -c "$again" <<<"$stderr")" -eq 1 ]
+    [[ $stderr == *"error -32602: no such cursor"* ]]
+}
