@@ -31,10 +31,11 @@ typedef struct option {
     const char *argument; /* the value's name in --help; NULL for a flag */
     const char *choices;  /* separated by '|' */
     uint64_t min, max;
-    bool automatic;   /* OPTION_COUNT: may be "auto", which is stored as OPTION_AUTO */
-    bool unkept;      /* command_line.kept does not collect this option */
-    bool line_only;   /* not allowed in a configuration file */
-    bool is_path;     /* a relative path in a configuration file is relative to the file's folder */
+    bool automatic; /* OPTION_COUNT: may be "auto", which is stored as OPTION_AUTO */
+    bool unkept;    /* command_line.kept does not collect this option */
+    bool line_only; /* not allowed in a configuration file */
+    bool is_path;   /* a relative path in a configuration file is relative to the file's folder */
+    bool is_secret; /* the path of a file with secrets: in a configuration file also a reference */
     const char *only; /* the commands that have it, separated by '|'; NULL for all commands */
     const char *help;
 } option;

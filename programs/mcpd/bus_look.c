@@ -83,8 +83,7 @@ void bus_look(const settings *now)
         if (seal_key_use(now->seal_key_file, bus_name(now), NULL, &error) != MCP_OK)
             doctor_find(FINDING_WRONG, "seal key", "%s", error.text);
         else
-            doctor_find(FINDING_OK, "seal key", "%s: can be read, by nobody else",
-                        now->seal_key_file);
+            doctor_find(FINDING_OK, "seal key", "%s: can be read", now->seal_key_file);
     }
     if (!now->bus || mcp_loop_new(NULL, &loop, &error) != MCP_OK)
         return;

@@ -19,12 +19,18 @@ struct config {
     char *text; /* the file converted to JSON; offsets are the same as in the file */
     size_t len;
     mcp_json_doc *doc;
-    char **strings; /* strings owned by the configuration */
+    mcp_json_doc *resolved; /* with the secrets that `doc` refers to; NULL if there are none */
+    char **strings;         /* strings owned by the configuration */
     size_t n_strings;
     config_tell *tell;
 };
 
 const mcp_json *config_root(const config *c)
+{
+    return mcp_json_root(c->resolved ? c->resolved : c->doc);
+}
+
+const mcp_json *config_written(const config *c)
 {
     return mcp_json_root(c->doc);
 }
@@ -36,6 +42,7 @@ void config_free(config *c)
     for (size_t i = 0; i < c->n_strings; i++)
         free(c->strings[i]);
     free(c->strings);
+    mcp_json_free(c->resolved);
     mcp_json_free(c->doc);
     free(c->text);
     free(c->folder);
@@ -219,7 +226,10 @@ static int parse(config *c)
                        : error.text[0] ? error.text
                                        : mcp_error_text(rc));
     }
-    return config_check(c, (mcp_str){config_schema, config_schema_len}, "", config_root(c));
+    rc = config_check(c, (mcp_str){config_schema, config_schema_len}, "", config_written(c));
+    if (rc == MCP_OK)
+        rc = secrets_resolve(c, config_written(c), &c->resolved);
+    return rc == MCP_ENOMEM ? tell_file(c, rc, "out of memory") : rc;
 }
 
 static config *make(const char *path, config_tell *tell)
@@ -265,7 +275,7 @@ int config_read(const char *path, config_tell *tell, config **ret)
         return finish(c, tell_file(c, rc, error.text), ret);
     c->folder = folder_of(absolute_path(path));
     rc = c->folder ? parse(c) : tell_file(c, MCP_ENOMEM, "out of memory");
-    if (rc == MCP_OK && secrets_in(config_root(c)) && stat(path, &st) == 0)
+    if (rc == MCP_OK && secrets_in(config_written(c)) && stat(path, &st) == 0)
         secrets_warn(path, &st);
     return finish(c, rc, ret);
 }
@@ -407,6 +417,7 @@ static int fill_source(config *c, const mcp_json *value, size_t i, settings *s)
         one.text = config_text(c, mcp_json_get(value, "source"));
         one.name = config_text(c, mcp_json_get(value, "name"));
         one.options = mcp_json_get(value, "options");
+        one.written = mcp_json_at(mcp_json_get(config_written(c), "sources"), i);
         one.in_process = !mcp_json_bool(mcp_json_get(value, "isolate"), true);
     } else if (mcp_json_get(value, "path")) {
         one.text = source_path(c, mcp_json_get(value, "path"));

@@ -41,7 +41,10 @@ int config_fill(config *c, settings *s);
 int config_settings(const settings *line, bool strict, config_tell *tell, config **ret,
                     settings *now);
 
+/* The configuration, with the secrets that it refers to (secrets_resolve()). */
 const mcp_json *config_root(const config *c);
+/* The configuration as it stands in the file, to be shown. */
+const mcp_json *config_written(const config *c);
 /* Returns the value to which a JSON Pointer leads, or NULL. */
 const mcp_json *config_follow(const mcp_json *at, mcp_str pointer);
 /* Makes a path of the configuration absolute: "~/" stands for the home folder, and relative paths

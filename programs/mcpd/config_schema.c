@@ -121,7 +121,14 @@ static void put_option(mcp_json_writer *w, const option *o)
     switch (o->kind) {
     case OPTION_FLAG: mcp_json_put_string(w, "type", "boolean"); break;
     case OPTION_CHOICE: put_choices(w, o->choices); break;
-    case OPTION_TEXT: put_text(w); break;
+    case OPTION_TEXT:
+        if (o->is_secret) {
+            mcp_json_put_string(w, "$ref", "#/$defs/secret");
+            mcp_json_put_int(w, "minLength", 1);
+        } else {
+            put_text(w);
+        }
+        break;
     case OPTION_LIST: put_list(w); break;
     case OPTION_COUNT:
     case OPTION_SIZE:

@@ -22,6 +22,7 @@
 #include "http.h"
 #include "isolate.h"
 #include "oauth.h"
+#include "secret.h"
 #include "secrets.h"
 #include "tokens.h"
 #include "upstreams.h"
@@ -289,17 +290,26 @@ static void look_at_tools(const offer *o)
 
 /* ---- HTTP ------------------------------------------------------------------------------------ */
 
-static void look_at_file(const char *about, const char *path, bool secret)
+/* The configuration itself may have secrets among settings that are none; the other files are for secrets
+ * alone. */
+typedef enum contents { PLAIN, SETTINGS, SECRETS } contents;
+
+static void look_at_file(const char *about, const char *path, contents kind)
 {
     struct stat st;
     if (!path)
         return;
     if (stat(path, &st) < 0 || access(path, R_OK) < 0)
         doctor_find(FINDING_WRONG, about, "%s: %s", path, strerror(errno));
-    else if (secret && secrets_exposed(&st))
+    else if (kind == SECRETS && secret_mode_of(&st) == SECRET_WRITABLE)
+        doctor_find(FINDING_WRONG, about, "%s: other users can change it: chmod o-rwx it", path);
+    else if (kind == SECRETS && secret_mode_of(&st) == SECRET_READABLE)
+        doctor_find(FINDING_WARNING, about, "%s: other users can read it: chmod o-r it", path);
+    else if (kind == SETTINGS && secrets_exposed(&st))
         doctor_find(FINDING_WARNING, about, "%s: other users can read it: chmod 600 it", path);
     else
-        doctor_find(FINDING_OK, about, "%s: can be read%s", path, secret ? ", by nobody else" : "");
+        doctor_find(FINDING_OK, about, "%s: can be read%s", path,
+                    kind != PLAIN ? ", by nobody else" : "");
 }
 
 static bool is_loopback(const char *address)
@@ -340,9 +350,9 @@ static void look_at_http(const settings *now, offer *o)
     mcp_loop *loop = NULL;
     mcp_server *server = NULL;
     tokens *known = NULL;
-    look_at_file("tokens", now->token_file, true);
-    look_at_file("certificate", now->tls_cert, false);
-    look_at_file("key", now->tls_key, true);
+    look_at_file("tokens", now->token_file, SECRETS);
+    look_at_file("certificate", now->tls_cert, PLAIN);
+    look_at_file("key", now->tls_key, SECRETS);
     if (tokens_load(now->token_file, o->config, &known, &error) != MCP_OK && error.text[0])
         doctor_find(FINDING_WRONG, "tokens", "%s", error.text);
     else if (o->config)
@@ -421,8 +431,8 @@ int doctor_look(const settings *now, offer *o, bool configured)
     if (configured) {
         if (o->config)
             doctor_find(FINDING_OK, "configuration", "%s: it is valid", now->config);
-        if (o->config && secrets_in(config_root(o->config)))
-            look_at_file("configuration", now->config, true);
+        if (o->config && secrets_in(config_written(o->config)))
+            look_at_file("configuration", now->config, SETTINGS);
         look_at_sources(now, o);
         look_at_tools(o);
         look_at_http(now, o);

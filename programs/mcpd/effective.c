@@ -23,12 +23,29 @@ static bool put_text(mcp_json_writer *w, const option *o, const char *text)
     return ok;
 }
 
-static bool put_option(mcp_json_writer *w, const option *o, const settings *s)
+/* Returns the reference by which the file gives an option, if its value is in force. */
+static const mcp_json *reference_of(const offer *of, const option *o)
 {
+    const mcp_json *value = of->config ? mcp_json_get(config_written(of->config), o->name) : NULL;
+    if (!mcp_json_is(value, MCP_JSON_OBJECT))
+        return NULL;
+    const char *now = *(const char *const *)(const void *)((const char *)of->now + o->at);
+    mcp_str of_file = mcp_json_string(mcp_json_get(config_root(of->config), o->name));
+    return now && mcp_str_eq(of_file, mcp_str_from(now)) ? value : NULL;
+}
+
+static bool put_option(mcp_json_writer *w, const option *o, const offer *of)
+{
+    const settings *s = of->now;
+    const mcp_json *reference = reference_of(of, o);
     const void *at = (const char *)s + o->at;
     const texts *list = at;
     bool ok = true;
     mcp_json_key(w, o->name);
+    if (reference) {
+        mcp_json_add_value(w, reference);
+        return true;
+    }
     switch (o->kind) {
     case OPTION_FLAG: mcp_json_add_bool(w, *(const bool *)at); break;
     case OPTION_CHOICE: mcp_json_add_string(w, *(const char *const *)at); break;
@@ -60,14 +77,19 @@ static bool put_module(mcp_json_writer *w, const offer *o, const source *s)
         return false;
     char *placed = offer_place(module, s->text, s->base);
     bool ok = placed != NULL;
+    const mcp_json *text = mcp_json_get(s->written, "source");
+    const mcp_json *options = s->written ? mcp_json_get(s->written, "options") : s->options;
     mcp_json_begin_object(w);
     mcp_json_put_string(w, "module", s->module);
-    mcp_json_put_string(w, "source", placed ? placed : "");
+    if (mcp_json_is(text, MCP_JSON_OBJECT))
+        mcp_json_put_value(w, "source", text);
+    else
+        mcp_json_put_string(w, "source", placed ? placed : "");
     if (s->name)
         mcp_json_put_string(w, "name", s->name);
-    if (s->options) {
+    if (options) {
         mcp_json_key(w, "options");
-        ok = modules_put_options(w, module, s->options, s->base) && ok;
+        ok = modules_put_options(w, module, options, s->base) && ok;
     }
     mcp_json_end(w);
     free(placed);
@@ -142,7 +164,7 @@ static void put_oauth(mcp_json_writer *w, config *c, const mcp_json *value)
                                mcp_str_eq(key, MCP_STR("ca-file")));
         if (object)
             mcp_json_key_str(w, key);
-        if (file)
+        if (file && mcp_json_is(v, MCP_JSON_STRING))
             mcp_json_add_string(w, config_place(c, mcp_json_string(v)));
         else
             put_oauth(w, c, v);
@@ -153,7 +175,7 @@ static void put_oauth(mcp_json_writer *w, config *c, const mcp_json *value)
 static void put_sections(mcp_json_writer *w, config *c)
 {
     static const char *const names[] = {"access", "annotations"};
-    const mcp_json *root = config_root(c), *tokens = mcp_json_get(root, "tokens");
+    const mcp_json *root = config_written(c), *tokens = mcp_json_get(root, "tokens");
     const mcp_json *tools = mcp_json_get(root, "tools");
     if (tokens)
         mcp_json_put_value(w, "tokens", tokens);
@@ -174,7 +196,7 @@ static void put_sections(mcp_json_writer *w, config *c)
         mcp_json_put_value(w, "tools", tools);
 }
 
-/* Writes everything, with the secrets. */
+/* Writes everything, with the secrets that the file itself has. */
 static bool put_all(mcp_json_writer *w, const offer *o)
 {
     size_t count;
@@ -190,7 +212,7 @@ static bool put_all(mcp_json_writer *w, const offer *o)
     mcp_json_end(w);
     for (size_t i = 0; ok && i < count; i++)
         if (!table[i].line_only && option_is_given(&table[i], now))
-            ok = put_option(w, &table[i], now);
+            ok = put_option(w, &table[i], o);
     if (o->config)
         put_sections(w, o->config);
     mcp_json_end(w);
@@ -207,7 +229,7 @@ int effective_print(const offer *o)
     if (rc == MCP_OK)
         rc = mcp_json_parse(text, NULL, NULL, &doc, NULL);
     if (rc == MCP_OK) {
-        secrets_put(shown, mcp_json_root(doc));
+        secrets_put(shown, mcp_json_root(doc), o->config);
         rc = mcp_json_writer_finish(shown, &text);
     }
     if (rc == MCP_OK)

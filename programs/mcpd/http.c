@@ -20,6 +20,7 @@
 #include "isolate.h"
 #include "log.h"
 #include "process.h"
+#include "secret.h"
 #include "supervisor/board.h"
 #include "supervisor/line.h"
 #include "supervisor/start.h"
@@ -286,7 +287,7 @@ static int open_instance(const settings *s, mcp_loop *loop, mcp_server *server, 
 static int open_all(const settings *s, mcp_loop *loop, mcp_server *server, endpoint *e,
                     listeners *at, mcp_error *error)
 {
-    int rc = MCP_OK;
+    int rc = s->tls_key ? secret_look(s->tls_key, error) : MCP_OK;
     at->items = calloc(s->http.count, sizeof(*at->items));
     if (!at->items)
         return MCP_ENOMEM;
@@ -321,7 +322,9 @@ int http_try(const settings *s, size_t index, mcp_loop *loop, mcp_server *server
     mcp_files *const none = NULL;
     endpoint e = {.logins = logins, .watching = &none, .server = server};
     mcp_listener *listener = NULL;
-    int rc = listen_at(s, s->http.items[index], &e, loop, server, NULL, &listener, error);
+    int rc = s->tls_key && index == 0 ? secret_look(s->tls_key, error) : MCP_OK;
+    if (rc == MCP_OK)
+        rc = listen_at(s, s->http.items[index], &e, loop, server, NULL, &listener, error);
     mcp_listener_close(listener);
     web_page_close();
     return rc;

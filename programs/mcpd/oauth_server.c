@@ -2,17 +2,14 @@
 #define _GNU_SOURCE
 #include "oauth_server.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "log.h"
 #include "oauth.h"
-#include "secrets.h"
+#include "secret.h"
 
-enum { MAX_ISSUERS = 16, MAX_SECRET = 4096 };
+enum { MAX_ISSUERS = 16 };
 
 /* The options while they are read. All strings belong to the configuration. */
 typedef struct reading {
@@ -35,34 +32,13 @@ static const char *text_of(reading *r, const mcp_json *object, const char *membe
 
 /* ---- the secret of introspection ------------------------------------------------------------- */
 
-/* Reads the first line of a file. Returns NULL after storing the error. */
-static const char *read_secret(config *c, const char *path, mcp_error *error)
-{
-    char line[MAX_SECRET];
-    struct stat st;
-    FILE *f = fopen(path, "re");
-    bool read = f && fgets(line, sizeof(line), f);
-    int code = errno;
-    bool known = f && fstat(fileno(f), &st) == 0;
-    if (f)
-        fclose(f);
-    if (read)
-        line[strcspn(line, "\r\n")] = '\0';
-    if (!read || !*line) {
-        snprintf(error->text, sizeof(error->text), "%.200s: %s", path,
-                 f ? "there is no secret in it" : strerror(code));
-        return NULL;
-    }
-    if (known)
-        secrets_warn(path, &st);
-    return config_keep(c, strdup(line));
-}
-
 const char *oauth_secret(config *c, const mcp_json *introspection, mcp_error *error)
 {
     mcp_str file = mcp_json_string(mcp_json_get(introspection, "client-secret-file"));
     const char *path = config_place(c, file);
-    return path ? read_secret(c, path, error) : NULL;
+    char *secret = NULL;
+    int rc = path ? secret_load(path, &secret, error) : MCP_ENOMEM;
+    return rc == MCP_OK ? config_keep(c, secret) : NULL;
 }
 
 static int read_introspection(reading *r, const mcp_json *value, mcp_auth_issuer *to,

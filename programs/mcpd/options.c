@@ -250,6 +250,7 @@ static const option table[] = {
      .at = AT(token_file),
      .argument = "FILE",
      IS_PATH,
+     .is_secret = true,
      .help = "Over HTTP, serve only clients that send one of the bearer tokens in FILE. "
              "Each line is TOKEN or NAME:TOKEN. OAuth access tokens are accepted with the section "
              "oauth of the configuration file."},
@@ -260,14 +261,14 @@ static const option table[] = {
     {TEXT("bus-name", bus_name, "NAME"), .unkept = true,
      .help = "The name that all instances have in common on the bus, and other servers do "
              "not. Default the value of --name."},
-    {TEXT("bus-password-file", bus_password_file, "FILE"), IS_PATH,
+    {TEXT("bus-password-file", bus_password_file, "FILE"), IS_PATH, .is_secret = true,
      .help = "The password for the bus: FILE has one line, PASSWORD or USER:PASSWORD. Other "
-             "users must not be able to read it."},
-    {TEXT("seal-key-file", seal_key_file, "FILE"), IS_PATH,
+             "users should not be able to read it."},
+    {TEXT("seal-key-file", seal_key_file, "FILE"), IS_PATH, .is_secret = true,
      .help = "The key that seals what instances tell each other and what clients keep for "
              "the server; the same at all instances. FILE has one line of at least 43 random"
              " characters (openssl rand -base64 32), and possibly a second line, another key"
-             " whose seals are accepted too. Other users must not be able to read it. SIGHUP"
+             " whose seals are accepted too. Other users should not be able to read it. SIGHUP"
              " reads it again."},
     {TEXT("instance-address", instance_address, "ADDRESS"), .unkept = true,
      .help =
@@ -289,6 +290,7 @@ static const option table[] = {
      .at = AT(tls_key),
      .argument = "FILE",
      IS_PATH,
+     .is_secret = true,
      .help = "The private key of --tls-cert (PEM)."},
     {NUMBER("max-connections", max_connections), RANGE(1, 1000000), .unkept = true,
      .help = "Maximum number of HTTP connections. Default 20000."},

@@ -14,6 +14,8 @@ typedef struct source {
     const char *module;      /* NULL if `text` names the module, if any */
     const char *name;        /* with a module: the name in URIs; may be NULL */
     const mcp_json *options; /* with a module; may be NULL */
+    const mcp_json
+        *written;     /* the source as it stands in the file, with references to secrets; or NULL */
     const char *base; /* the folder for relative paths of a module; NULL for the current folder */
     bool in_process;  /* the source gets no process of its own */
     bool of_host;     /* from a file of --servers */

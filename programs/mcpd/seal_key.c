@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "modules.h"
+#include "secret.h"
 
 enum {
     MOST = 2,
@@ -39,24 +39,13 @@ static int take_line(lines *to, size_t most, char *line, const char *path, mcp_e
     return MCP_OK;
 }
 
-static int check_file(FILE *f, const char *path, mcp_error *error)
-{
-    struct stat st;
-    if (fstat(fileno(f), &st) < 0)
-        return MODULES_FAIL(error, MCP_EIO, "%.150s: %s", path, strerror(errno));
-    if (S_ISREG(st.st_mode) && (st.st_mode & 007))
-        return MODULES_FAIL(error, MCP_EACCESS,
-                            "%.150s: other users can read or change it: chmod 600 it", path);
-    return MCP_OK;
-}
-
 static int read_lines(const char *path, size_t most, lines *to, mcp_error *error)
 {
     char line[LINE];
-    FILE *f = fopen(path, "re");
+    FILE *f = secret_open(path, error);
+    int rc = f ? MCP_OK : error->code;
     if (!f)
-        return MODULES_FAIL(error, MCP_ENOTFOUND, "%.150s: %s", path, strerror(errno));
-    int rc = check_file(f, path, error);
+        return rc;
     while (rc == MCP_OK && fgets(line, sizeof(line), f))
         rc = take_line(to, most, line, path, error);
     if (rc == MCP_OK && ferror(f))

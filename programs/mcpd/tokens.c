@@ -13,11 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 
 #include <common/sha256.h>
 
-#include "secrets.h"
+#include "secret.h"
 
 enum { MAX_TOKEN = 512, MAX_PRINCIPAL = 128, MAX_TOKENS = 10000 };
 
@@ -124,13 +123,6 @@ static bool read_lines(reader *s)
     return s->into->count > 0 || fail(s, "there is no token in it");
 }
 
-static void warn_if_readable(const reader *s)
-{
-    struct stat st;
-    if (fstat(fileno(s->file), &st) == 0)
-        secrets_warn(s->path, &st);
-}
-
 /* Reads a file with one token per line, as TOKEN or PRINCIPAL:TOKEN; # begins a comment line. The
  * principal of a token alone is "token:" and the first twelve digits of the token's SHA-256. Fails
  * with MCP_EINVAL and *error, or with MCP_ENOMEM. */
@@ -139,12 +131,8 @@ static int read_tokens(const char *path, tokens **ret, mcp_error *error)
     reader s = {.into = calloc(1, sizeof(*s.into)), .path = path, .error = error};
     if (!s.into)
         return MCP_ENOMEM;
-    s.file = fopen(path, "re");
-    bool ok = s.file || fail(&s, strerror(errno));
-    if (ok) {
-        warn_if_readable(&s);
-        ok = read_lines(&s);
-    }
+    s.file = secret_open(path, error);
+    bool ok = s.file && read_lines(&s);
     if (s.file)
         fclose(s.file);
     if (ok)

@@ -255,9 +255,9 @@ heard() {
     fails 'not NAME:ADDRESS' --bus x --bus-name n --seal-key-file key
     fails 'the option "y" is not db=N' --bus 'redis:x?y' --bus-name n --seal-key-file key
     fails 'No such file' --seal-key-file none
-    cp key open && chmod 644 open
-    fails 'other users can read' --seal-key-file open
-    fails 'other users can read' --bus redis:x --bus-name n --seal-key-file key --bus-password-file open
+    cp key open && chmod 646 open
+    fails 'other users can change' --seal-key-file open
+    fails 'other users can change' --bus redis:x --bus-name n --seal-key-file key --bus-password-file open
     (umask 077 && echo short >short && cat key key key >three && : >empty)
     fails 'at least 43 characters' --seal-key-file short
     fails 'more than 2 lines' --seal-key-file three

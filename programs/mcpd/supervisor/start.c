@@ -24,6 +24,8 @@
 #include <common/text.h>
 #include <mcp/sys/io.h>
 
+#include "secret.h"
+
 enum {
     FIRST = 3,
     OF_WORKER = 3 /* besides doorbells and sockets */,
@@ -287,9 +289,15 @@ pid_t start_again(const start *s, start_role role, const char *details, const in
     argv[at++] = (char *)(uintptr_t)details;
     for (size_t i = 1; i < count; i++)
         argv[at++] = s->argv[i];
+    char **env = secret_environment(worker ? environ : s->env);
+    if (!env) {
+        free(argv);
+        errno = ENOMEM;
+        return -1;
+    }
     plan p = {.program = worker ? "/proc/self/exe" : s->program,
               .argv = argv,
-              .env = worker ? environ : s->env,
+              .env = env,
               .fds = fds,
               .n = (int)n,
               .parent = getpid(),
@@ -301,6 +309,7 @@ pid_t start_again(const start *s, start_role role, const char *details, const in
         child(&p);
     int why = errno;
     sigprocmask(SIG_SETMASK, &before, NULL);
+    free(env);
     free(argv);
     errno = why;
     return pid;
