@@ -4,9 +4,9 @@
  * An endpoint belongs to one server on one loop, and has its own sessions, limits and counters. All
  * calls must be made on its thread.
  *
- * The endpoint also answers GET /healthz ("ok") and GET /metrics (Prometheus text), unless the
- * options no_healthz and no_metrics are set. Host, Origin and Authorization are not checked for
- * /healthz. For /metrics they are checked as for MCP requests. /metrics contains what
+ * The endpoint also answers GET /healthz ("ok"), GET /readyz ("ready", or "draining" with status 503)
+ * and GET /metrics (Prometheus text), unless the options no_healthz, which is for the first two, and
+ * no_metrics are set. Host, Origin and Authorization are not checked for /healthz and /readyz. For /metrics they are checked as for MCP requests. /metrics contains what
  * mcp_server_usage() reports to the requesting principal.
  */
 #ifndef MCP_HTTP_H
@@ -202,7 +202,7 @@ typedef struct mcp_http_options {
     bool cors; /* answer CORS preflights and send CORS headers for the allowed origins */
 
     /* Finds out who sent a request, and answers the login now or later. Called when the head of the
-     * request is complete and before its body is read. Not called for /healthz and CORS preflights.
+     * request is complete and before its body is read. Not called for /healthz, /readyz and CORS preflights.
      * If this is NULL, all clients are anonymous. */
     void (*authenticate)(mcp_http_login *login, void *user);
     const char *challenge; /* see mcp_http_denial.challenges; default "Bearer" */

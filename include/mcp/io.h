@@ -200,13 +200,17 @@ typedef struct mcp_serve_options {
     bool no_signals;   /* do not end on SIGTERM and SIGINT */
     bool drain_now;    /* begin to drain at once */
     uint64_t drain_ms; /* how long draining may take; default 10,000 */
-    /* Called on the loop's thread when draining begins, before anything is closed. May be NULL. */
+    /* Called on the loop's thread when the end begins, before anything is closed and before delay_ms. May
+     * be NULL. */
     void (*draining)(void *user);
     void *user;
+    /* How long to serve on before draining, for load balancers that go on sending requests for a while.
+     * Meanwhile GET /readyz is answered with 503. A further signal ends this time. Default 0. */
+    uint64_t delay_ms;
 } mcp_serve_options;
 
-/* Runs the loop until SIGTERM, SIGINT or mcp_loop_stop(), then drains all of its listeners. A
- * second signal ends the draining at once. Requests that are not answered within drain_ms get an
+/* Runs the loop until SIGTERM, SIGINT or mcp_loop_stop(), then drains all of its listeners, after
+ * delay_ms. A further signal ends the draining at once. Requests that are not answered within drain_ms get an
  * error (mcp_listener_cut()). Signals that are already ignored stay ignored. Afterwards close the
  * listeners, then call mcp_loop_drain(). Returns MCP_OK, MCP_ECANCELLED (requests got an error
  * instead of their answer; *error says how many), MCP_ESTATE (no listener is open) or

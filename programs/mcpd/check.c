@@ -146,6 +146,8 @@ int check_together(const config *c, const settings *line, const settings *now)
         return needs(c, line, "token-file", "http");
     if (!now->http.count && now->workers)
         return needs(c, line, "workers", "http");
+    if (!now->http.count && now->drain_delay)
+        return needs(c, line, "drain-delay", "http");
     if (check_workers(now))
         return 2;
     if (now->tls_cert && !now->tls_key)

@@ -181,11 +181,12 @@ void log_notice(const char *line)
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-/* Returns whether this is a successful health check. Monitoring sends one every few seconds, so
+/* Returns whether this is a health check that found nothing wrong. Monitoring sends one every few seconds, so
  * these requests are logged only at level "debug". */
 static bool is_probe(const mcp_http_record *r)
 {
-    return r->status == 200 && mcp_str_eq(r->path, MCP_STR("/healthz"));
+    return (r->status == 200 && mcp_str_eq(r->path, MCP_STR("/healthz"))) ||
+           mcp_str_eq(r->path, MCP_STR("/readyz"));
 }
 
 /* Copies one field of a line; spaces are replaced, so that it stays one field. */

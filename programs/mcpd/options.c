@@ -391,6 +391,17 @@ static const option table[] = {
              "together, for the limits above and the rates of other servers. Without this, each "
              "has a share, "
              "or with --bus a limit of its own."},
+    {.name = "drain-delay",
+     .kind = OPTION_COUNT,
+     .at = AT(drain_delay),
+     .argument = "SECONDS",
+     RANGE(1, 86400),
+     .unkept = true,
+     .help = "With --http: time after SIGTERM or SIGINT in which everything is served as before, "
+             "and only "
+             "/readyz says \"draining\", so that load balancers send requests elsewhere; then "
+             "--drain-time "
+             "begins. A further signal ends it. By default there is no such time."},
     {.name = "drain-time",
      .kind = OPTION_COUNT,
      .at = AT(drain_time),

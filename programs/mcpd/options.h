@@ -48,7 +48,7 @@ typedef struct settings {
     const char *instance_address, *instance_ca_file;
     uint64_t max_connections, max_per_address, max_per_principal, max_memory, max_share, keep_files;
     uint64_t max_sessions, max_sessions_each;
-    uint64_t max_body, heartbeat, drain_time, workers;
+    uint64_t max_body, heartbeat, drain_time, drain_delay, workers;
     uint64_t max_work_memory, max_source_processes;
     uint64_t max_upstream_calls, max_upstream_sessions, max_upstream_bytes;
     uint64_t max_upstream_sessions_in_all;

@@ -113,7 +113,8 @@ static const char restart[] =
     "allow-host|allow-origin|trusted-proxy|proxy-header|tls-cert|tls-key|max-connections|max-per-"
     "address|max-"
     "per-principal|"
-    "max-memory|max-share|max-work-memory|keep-files|max-body|heartbeat|drain-time|"
+    "max-memory|max-share|max-work-memory|keep-files|max-body|heartbeat|drain-time|drain-"
+    "delay|"
     "calls-per-second|completions-per-second|polls-per-second|no-rate-limits|share-limits|bus|bus-"
     "name|"
     "bus-password-file";

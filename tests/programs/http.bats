@@ -141,10 +141,10 @@ ask() {
 @test "the log names the target of each request, and omits health probes" {
     serve --http 127.0.0.1:0 --log-format json
     ask resources/read '"uri":"file:///nowhere",' -H 'Mcp-Name: file:///nowhere' "$base/mcp"
-    curl -sS "$base/healthz"
+    curl -sS "$base/healthz" "$base/readyz"
     finish
     [ "$(jq -r 'select(.method == "resources/read") | "\(.name) \(.client)"' "$log")" = "file:///nowhere 127.0.0.1" ]
-    [ -z "$(jq -r 'select(.path == "/healthz")' "$log")" ]
+    [ -z "$(jq -r 'select(.path == "/healthz" or .path == "/readyz")' "$log")" ]
     serve --http 127.0.0.1:0 --log-format text --log-level debug
     curl -sS "$base/healthz"
     local name

@@ -53,6 +53,9 @@ MCP_API void mcp_http_tick(mcp_http *http, int64_t now);
 /* Returns the latest time at which mcp_http_tick() must be called, or INT64_MAX if none is due. */
 MCP_API int64_t mcp_http_deadline(const mcp_http *http);
 
+/* Says that the endpoint is going to be drained: from now on GET /readyz is answered with 503, so that a load
+ * balancer sends no more requests. Everything else is served as before. */
+MCP_API void mcp_http_retire(mcp_http *http);
 /* Begins to drain the endpoint: ends listen streams with their result, closes idle connections
  * (see mcp_http_set_linger()), and adds "Connection: close" to later answers. Streams that are opened later end at once. A
  * session begins only if options.sharing() says that other instances hear of it, so that it goes on there, or if another

@@ -7,6 +7,7 @@
 #include "life.h"
 
 #include <errno.h>
+#include <mcp/sys/http.h>
 #include <mcp/sys/io.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -114,11 +115,18 @@ static void answer(const life *l, char word)
     (void)send(l->c.start->control, &word, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
+static void retire(const life *l)
+{
+    for (size_t i = 0; i < l->c.at->count; i++)
+        mcp_http_retire(mcp_listener_http(l->c.at->items[i]));
+}
+
 static void obey(life *l, char word)
 {
     switch (word) {
     case LIFE_RELOAD: answer(l, reload_again(l->c.reload) ? LIFE_LOADED : LIFE_REFUSED); break;
     case LIFE_LEAVE: leave(l); break;
+    case LIFE_RETIRE: retire(l); break;
     case LIFE_WATCH: answer(l, LIFE_WATCH); break;
     default: break;
     }

@@ -29,7 +29,7 @@ void life_stop(life *l); /* NULL is allowed */
 
 /* Called when the process serves. */
 void life_ready(life *l);
-/* Called when it begins to drain. */
+/* Called when a signal ends it, or others have taken over. */
 void life_draining(void *life);
 
 /* What a worker and its supervisor say to each other: one byte each. */
@@ -39,6 +39,7 @@ enum {
     LIFE_LOADED = 'l',  /* the worker: it was reloaded */
     LIFE_REFUSED = 'f', /* the worker: it is invalid, so nothing changed */
     LIFE_LEAVE = 'd',   /* the supervisor: drain, others have taken over */
+    LIFE_RETIRE = 'r',  /* the supervisor: serve, but say that this will end (mcp_http_retire()) */
     LIFE_WATCH = 'w',   /* the supervisor asks, and the worker answers, whether the loop runs */
 };
 

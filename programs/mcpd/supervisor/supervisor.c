@@ -44,8 +44,9 @@ enum {
 typedef enum phase {
     STARTING, /* the first worker does not serve yet */
     SERVING,
-    LEAVING, /* a successor serves; workers drain */
-    ENDING,  /* a signal ended us; workers drain */
+    RETIRING, /* a signal will end us; workers still serve (--drain-delay) */
+    LEAVING,  /* a successor serves; workers drain */
+    ENDING,   /* a signal ended us; workers drain */
 } phase;
 
 typedef struct supervisor {
@@ -61,6 +62,7 @@ typedef struct supervisor {
     successor successor;
     bool reload_again;            /* SIGHUP came during a reload */
     bool reloading, reload_tried; /* a reload began; one worker has accepted it */
+    int64_t retired_at;           /* when RETIRING ends */
     int64_t deadline;             /* when workers that have not ended are killed */
     int64_t watch_at; /* when the service manager and the workers are sent the next watchdog */
     int status;
@@ -102,6 +104,12 @@ static void try_start(supervisor *s, worker *w)
     w->due = now_ms() + (worker_pause(w) ? worker_pause(w) : AGAIN_MS);
 }
 
+/* Workers that end are started again. */
+static bool serves(const supervisor *s)
+{
+    return s->phase == SERVING || s->phase == RETIRING;
+}
+
 static bool all_ready(const supervisor *s)
 {
     for (size_t i = 0; i < s->count; i++)
@@ -120,6 +128,8 @@ static void on_ready(supervisor *s, worker *w)
             if (!s->workers[i].pid)
                 try_start(s, &s->workers[i]);
     }
+    if (s->phase == RETIRING)
+        worker_tell(w, LIFE_RETIRE);
     if (s->announced || !all_ready(s))
         return;
     s->announced = true;
@@ -194,12 +204,24 @@ static void signal_all(const supervisor *s, int number)
             (void)kill(s->workers[i].pid, number);
 }
 
+/* The sockets stay open, and the files of Unix sockets exist, until the workers drain. */
+static void retire(supervisor *s)
+{
+    s->phase = RETIRING;
+    s->retired_at = now_ms() + (int64_t)s->now->drain_delay * 1000;
+    succeed_stop(&s->successor);
+    notify_send("STOPPING=1");
+    for (size_t i = 0; i < s->count; i++)
+        worker_tell(&s->workers[i], LIFE_RETIRE);
+}
+
 static void end(supervisor *s, int status)
 {
     s->status = status > s->status ? status : s->status;
     if (s->phase != ENDING) {
         bool left = s->phase == LEAVING;
         s->phase = ENDING;
+        s->retired_at = NEVER;
         s->deadline = now_ms() + drain_ms(s) + MORE_MS;
         if (!left) {
             succeed_stop(&s->successor);
@@ -290,7 +312,11 @@ static void on_signal(supervisor *s, uint32_t number)
     case SIGCHLD: reap(s); break;
     case SIGHUP: begin_reload(s); break;
     case SIGUSR2: s->succeed = true; break;
-    default: end(s, 0);
+    default:
+        if (s->phase == SERVING && s->now->drain_delay)
+            retire(s);
+        else
+            end(s, 0);
     }
 }
 
@@ -337,13 +363,15 @@ static void watch(supervisor *s)
 static void on_time(supervisor *s)
 {
     int64_t now = now_ms();
-    for (size_t i = 0; i < s->count && s->phase == SERVING; i++)
+    for (size_t i = 0; i < s->count && serves(s); i++)
         if (!s->workers[i].pid && now >= s->workers[i].due)
             try_start(s, &s->workers[i]);
     if (s->succeed && s->announced && s->phase == SERVING) {
         s->succeed = false;
         (void)succeed_begin(&s->successor, s->start, s->needs.sockets.fds, s->needs.sockets.count);
     }
+    if (now >= s->retired_at)
+        end(s, 0);
     if (now >= s->deadline) {
         s->deadline = NEVER;
         s->status = 1;
@@ -357,7 +385,9 @@ static void on_time(supervisor *s)
 static int wait_ms(const supervisor *s)
 {
     int64_t due = s->deadline < s->watch_at ? s->deadline : s->watch_at;
-    for (size_t i = 0; i < s->count && s->phase == SERVING; i++)
+    if (s->retired_at < due)
+        due = s->retired_at;
+    for (size_t i = 0; i < s->count && serves(s); i++)
         if (!s->workers[i].pid && s->workers[i].due < due)
             due = s->workers[i].due;
     int64_t left = due == NEVER ? -1 : due - now_ms();
@@ -435,6 +465,7 @@ int supervise(start *at, const settings *now)
                       .count = share_workers(now),
                       .signals = -1,
                       .successor = {.control = -1},
+                      .retired_at = NEVER,
                       .deadline = NEVER,
                       .watch_at = notify_watchdog_ms() ? now_ms() : NEVER};
     for (size_t i = 0; i < START_WORKERS; i++)

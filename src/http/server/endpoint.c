@@ -367,6 +367,11 @@ void mcp_http_set_linger(mcp_http *http, uint64_t ms)
     http->linger_ms = ms;
 }
 
+void mcp_http_retire(mcp_http *http)
+{
+    http->retired = true;
+}
+
 void mcp_http_drain(mcp_http *http, int64_t now)
 {
     mcp__http_enter(http, now);

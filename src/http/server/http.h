@@ -90,6 +90,7 @@ struct mcp_http {
     mcp__link in_budget; /* in budget->endpoints */
     int64_t now;
     unsigned depth; /* nesting of calls into the endpoint */
+    bool retired;   /* mcp_http_retire() */
     bool draining, woken;
     uint64_t linger_ms; /* mcp_http_set_linger() */
     int64_t linger_end; /* while draining: when idle connections are closed */

@@ -109,10 +109,14 @@ static mcp_str read_target(mcp_http_connection *c)
     return host;
 }
 
+static bool is_path(const mcp_http_connection *c, const char *path)
+{
+    return mcp_str_eq(mcp__http_text(&c->head, c->head.path), mcp_str_from(path));
+}
+
 static bool is_health(const mcp_http_connection *c)
 {
-    return !c->http->options.no_healthz &&
-           mcp_str_eq(mcp__http_text(&c->head, c->head.path), MCP_STR("/healthz"));
+    return !c->http->options.no_healthz && (is_path(c, "/healthz") || is_path(c, "/readyz"));
 }
 
 static bool is_metadata(const mcp_http_connection *c)
@@ -120,8 +124,8 @@ static bool is_metadata(const mcp_http_connection *c)
     return c->http->options.resource_server && mcp__http_is_metadata(c);
 }
 
-/* Checks Host and Origin. /healthz is exempt: a foreign page could not use its answer, and probes
- * often send an IP address as Host. The metadata of a resource is exempt too, because it is
+/* Checks Host and Origin. /healthz and /readyz are exempt: a foreign page could not use their answers,
+ * and probes often send an IP address as Host. The metadata of a resource is exempt too, because it is
  * public. */
 static mcp__http_refusal check_source(mcp_http_connection *c, mcp_str host)
 {
@@ -270,14 +274,26 @@ static void answer_metrics(mcp_http_connection *c)
     mcp__buf_free(&b);
 }
 
+/* If another process takes over, the service stays ready. */
+static void answer_health(mcp_http_connection *c)
+{
+    const mcp_http *http = c->http;
+    mcp__http_answer a = {
+        .status = 200, .type = "text/plain; charset=utf-8", .body = MCP_STR("ok\n")};
+    if (is_path(c, "/readyz")) {
+        bool ends = (http->retired || http->draining) && !http->linger_ms;
+        a.status = ends ? 503 : 200;
+        a.body = ends ? MCP_STR("draining\n") : MCP_STR("ready\n");
+    }
+    mcp__http_respond(c, &a);
+}
+
 void mcp__http_handle(mcp_http_connection *c)
 {
-    static const mcp__http_answer healthy = {
-        .status = 200, .type = "text/plain; charset=utf-8", .body = {"ok\n", 3}};
     static const mcp__http_answer preflight = {.status = 204, .preflight = true};
     mcp__http_refusal why;
     switch ((mcp__http_target)c->target) {
-    case MCP__HTTP_HEALTHZ: mcp__http_respond(c, &healthy); break;
+    case MCP__HTTP_HEALTHZ: answer_health(c); break;
     case MCP__HTTP_METRICS: answer_metrics(c); break;
     case MCP__HTTP_RESOURCE: mcp__http_answer_resource(c); break;
     case MCP__HTTP_PAGE: mcp__http_answer_page(c); break;

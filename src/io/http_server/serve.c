@@ -1,8 +1,9 @@
 /* serve.c: runs a loop with listeners until it is stopped, then lets requests in progress finish.
  *
- * SIGTERM, SIGINT or mcp_loop_stop() begins to drain. Draining ends after drain_ms, or when one of
- * these three events occurs again. SIGHUP is not handled here. On stdio it means that the terminal
- * hung up, but a daemon has no terminal.
+ * SIGTERM, SIGINT or mcp_loop_stop() begins to drain, after delay_ms in which everything is served as
+ * before. The delay or the draining ends when its time is over, or when one of these three events occurs
+ * again. SIGHUP is not handled here. On stdio it means that the terminal hung up, but a daemon has no
+ * terminal.
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -91,6 +92,30 @@ static bool has_connections(const mcp__net *net)
     return false;
 }
 
+/* Serves on for a time, in which load balancers learn that they must send requests elsewhere. */
+static void serve_on(serving *s, uint64_t ms)
+{
+    mcp__net *net = s->loop->net;
+    bool retires = false; /* or all were handed over to another process */
+
+    for (mcp__link *at = net->listeners.next; at != &net->listeners; at = at->next) {
+        mcp_listener *l = mcp__container(at, mcp_listener, link);
+        if (!l->lingers)
+            mcp_http_retire(l->http);
+        retires = retires || !l->lingers;
+    }
+    if (!ms || !retires)
+        return;
+    uv_update_time(&s->loop->uv);
+    uv_timer_start(&s->timer, on_timer, ms, 0);
+    while (s->stop_requests < 2 && !s->timed_out)
+        one_turn(s);
+    uv_timer_stop(&s->timer);
+    s->timed_out = false;
+    if (s->stop_requests > 1)
+        s->stop_requests--; /* that one ended the delay */
+}
+
 static void drain(serving *s, uint64_t ms)
 {
     mcp__net *net = s->loop->net;
@@ -142,6 +167,7 @@ int mcp_loop_serve_http(mcp_loop *loop, const mcp_serve_options *options, mcp_er
         one_turn(&s);
     if (o.draining)
         o.draining(o.user);
+    serve_on(&s, o.delay_ms);
     drain(&s, o.drain_ms);
     size_t requests = cut(&s);
     close_handles(&s);

@@ -147,6 +147,7 @@ static void test_question(void **state)
         /* these requests are not authenticated */
         {PING, ""},
         {"HEAD /healthz HTTP/1.1\nHost: localhost\n\n", ""},
+        {"GET /readyz HTTP/1.1\nHost: localhost\n\n", ""},
         {"OPTIONS /mcp HTTP/1.1\nHost: localhost\nOrigin: http://localhost\n\n", ""},
         {"GET /other HTTP/1.1\nHost: localhost\n\n", ""},
         {"GET /mcp HTTP/1.1\nHost: evil.example\n\n", ""},

@@ -303,6 +303,47 @@ static void test_drain(void **state)
     rig_end(&r);
 }
 
+#define READY "GET /readyz HTTP/1.1\nHost: localhost\n\n"
+
+/* An endpoint that will be drained says so, and serves on: connections stay open, sessions begin. One that
+ * another process takes over stays ready. */
+static void test_retire(void **state)
+{
+    (void)state;
+    rig r;
+    wire w, other;
+    rig_begin(&r, NULL);
+    wire_open(&w, &r);
+    wire_send(&w, READY);
+    wire_expect(&w, "HTTP/1.1 200 OK\nContent-Type: ~\n\nready\n");
+    mcp_http_retire(r.http);
+    wire_send(&w, READY);
+    wire_expect(
+        &w, "~\nready\nHTTP/1.1 503 Service Unavailable\nContent-Type: text/plain; charset=utf-8\n"
+            "Content-Length: 9\n\ndraining\n");
+    wire_send(&w, HEALTH);
+    wire_expect(&w, "~\ndraining\nHTTP/1.1 200 OK\nContent-Type: ~\n\nok\n");
+    rig_initialize(&r, "2025-06-18", "");
+    assert_int_equal(w.closed, 0);
+    mcp_http_drain(r.http, r.now);
+    assert_int_not_equal(w.closed, 0);
+    wire_open(&other, &r);
+    wire_send(&other, READY);
+    wire_expect(&other, "HTTP/1.1 503 ~\nConnection: close\n~\n\ndraining\n");
+    wire_end(&w);
+    wire_end(&other);
+    rig_end(&r);
+    rig_begin(&r, NULL);
+    wire_open(&w, &r);
+    mcp_http_set_linger(r.http, 1000);
+    mcp_http_drain(r.http, r.now);
+    mcp_http_retire(r.http);
+    wire_send(&w, READY);
+    wire_expect(&w, "HTTP/1.1 200 OK\nConnection: close\n~\n\nready\n");
+    wire_end(&w);
+    rig_end(&r);
+}
+
 /* When another process takes over, a request on an idle connection is still answered, and idle
  * connections are closed a little later. */
 static void test_linger(void **state)
@@ -549,10 +590,10 @@ int main(void)
         cmocka_unit_test(test_heartbeat),   cmocka_unit_test(test_slow_call),
         cmocka_unit_test(test_half_closed), cmocka_unit_test(test_slow_reader),
         cmocka_unit_test(test_stalled),     cmocka_unit_test(test_drain),
-        cmocka_unit_test(test_linger_late), cmocka_unit_test(test_linger),
-        cmocka_unit_test(test_linger_told), cmocka_unit_test(test_orphan),
-        cmocka_unit_test(test_late),        cmocka_unit_test(test_weight),
-        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_linger_late), cmocka_unit_test(test_retire),
+        cmocka_unit_test(test_linger),      cmocka_unit_test(test_linger_told),
+        cmocka_unit_test(test_orphan),      cmocka_unit_test(test_late),
+        cmocka_unit_test(test_weight),      cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
