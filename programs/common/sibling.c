@@ -29,7 +29,7 @@ bool sibling_find(const char *name, char to[PATH_MAX])
 {
     char own[PATH_MAX];
     if (is_inside(name)) {
-        strcpy(to, "/proc/self/exe");
+        snprintf(to, PATH_MAX, "/proc/self/exe");
         return true;
     }
     ssize_t len = readlink("/proc/self/exe", own, sizeof(own) - 1);

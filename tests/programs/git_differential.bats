@@ -230,14 +230,14 @@ differs() { # GIT'S ARGUMENTS: prints the difference as mcpd does, with git's su
 
 @test "logs of an author, of a text and of a time have the commits that git finds" {
     serve git:r
-    git -C r log --format=%ct main >times
+    git -C r log --format=%ct main >times.txt
     at() { date -u -d "@$1" +%FT%TZ; }
     for i in {1..30}; do
         query= options=() path=
         ((RANDOM % 2)) || { author=$(printf '%s\n' bee 'A <' '1@EXAMPLE' Ånn none | shuf -n 1); query+="&author=$(jq -rn --arg a "$author" '$a | @uri')" options+=(--author="$author"); }
         ((RANDOM % 2)) || { text=$(printf '%s\n' C1 'of é' 9 | shuf -n 1); query+="&text=$(jq -rn --arg a "$text" '$a | @uri')" options+=(--grep="$text"); }
-        ((RANDOM % 3)) || { time=$(at "$(shuf -n 1 times)"); query+="&since=$time" options+=(--since="$time"); }
-        ((RANDOM % 3)) || { time=$(at "$(shuf -n 1 times)"); query+="&until=$time" options+=(--until="$time"); }
+        ((RANDOM % 3)) || { time=$(at "$(shuf -n 1 times.txt)"); query+="&since=$time" options+=(--since="$time"); }
+        ((RANDOM % 3)) || { time=$(at "$(shuf -n 1 times.txt)"); query+="&until=$time" options+=(--until="$time"); }
         ((RANDOM % 3)) || path=src
         pages "git://r/-/log/main${path:+/$path}?limit=$((RANDOM % 9 + 1))$query" '.commits[].id' >got
         git -C r log -i -F --format=%H "${options[@]}" main ${path:+-- "$path"} >want

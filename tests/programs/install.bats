@@ -310,10 +310,10 @@ via() { "$MCPD" --print-config cursor --via "$@" 2>error | jq -r '.mcpServers.mc
     # what needs the network has it
     [[ "$(via docker served 'mcp:https://files.example/mcp')" != *--network* ]]
     mkdir 'a,b'
-    ! via docker 'a,b'
+    [ -z "$(via docker 'a,b')" ]
     grep "because of its comma" error
     echo '{"mcpServers": {}}' >servers.json
-    ! via docker served --servers servers.json
+    [ -z "$(via docker served --servers servers.json)" ]
     grep "has no programs of other servers" error
     run -2 "$MCPD" --via npx served
     [[ "$output" == *"--via belongs to --print-config and --install"* ]]

@@ -325,7 +325,7 @@ LINES
     grep -q See! request
     # The answer of a model does not control the terminal.
     think 'y\nn\n' 'printf "\33[31mred"'
-    [[ $output != *"$esc[31m"* && $output == *red* ]]
+    [[ $output != *"${esc}[31m"* && $output == *red* ]]
     # No file is left.
     mkdir tmp
     TMPDIR=$PWD/tmp think 'e\ny\ny\n' 'cat >/dev/null; echo fine'

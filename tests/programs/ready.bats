@@ -1,5 +1,5 @@
-# /readyz, and --drain-delay: after SIGTERM mcpd serves on, because load balancers go on sending requests for a while.
-# A delay that nobody waits for is a day long, so that it can only be the second signal that ended it.
+# Whether mcpd is ready: /readyz, and --drain-delay: after SIGTERM it serves on, because load balancers go on sending requests
+# for a while. A delay that nobody waits for is a day long, so that it can only be the second signal that ended it.
 
 bats_require_minimum_version 1.5.0
 load support/serving

@@ -502,7 +502,8 @@ int mcp_http_client_connect(mcp_loop *loop, mcp_client *client,
         rc = open_client(http, http->options.principal, error);
     mcp__http_client_forget_texts(&http->options);
     if (rc < 0) {
-        mcp_http_client_free(http); /* later: this may be a callback of another client of the loop */
+        mcp_http_client_free(
+            http); /* later: this may be a callback of another client of the loop */
         return rc;
     }
     *ret = http;
