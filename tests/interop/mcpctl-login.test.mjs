@@ -311,7 +311,7 @@ describe('mcpctl at a server that requires a login', { timeout: 180_000 + rounds
 
     it('uses a header by hand instead', async () => {
         await login();
-        const wrong = done(await run(['read', server.url, uri, '-H', 'authorization: Bearer x']), 3);
+        const wrong = done(await run(['read', server.url, uri, '-H', 'authorization: Bearer x']), 8);
         assert.doesNotMatch(wrong.stderr, /mcpctl login/);
     });
 
