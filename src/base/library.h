@@ -30,24 +30,29 @@ typedef struct mcp__library {
  * pointers. Returns MCP_OK or MCP_EUNSUPPORTED. */
 MCP__SHARED int mcp__library_load(const mcp__library *library, void *functions, mcp_error *error);
 
-/* Defines load(functions *f, mcp_error *error) for the table FUNCTIONS of an OpenSSL library.
- * Static programs are linked with the library; others load it. */
-#ifdef MCP_TLS_LINK
-#define MCP__LOAD_OPENSSL(functions, FUNCTIONS, file, what) \
-    static int load(functions *f, mcp_error *error)         \
-    {                                                       \
-        (void)error;                                        \
-        FUNCTIONS(MCP__LIBRARY_ADDRESS)                     \
-        return MCP_OK;                                      \
+/* Both define load(functions *f, mcp_error *error) for the table FUNCTIONS: of a library that a static
+ * program is linked with, and of one that is loaded. */
+#define MCP__LOAD_LINKED(functions, FUNCTIONS)      \
+    static int load(functions *f, mcp_error *error) \
+    {                                               \
+        (void)error;                                \
+        FUNCTIONS(MCP__LIBRARY_ADDRESS)             \
+        return MCP_OK;                              \
     }
-#else
-#define MCP__LOAD_OPENSSL(functions, FUNCTIONS, file, what)                           \
+#define MCP__LOAD_LATE(functions, FUNCTIONS, file, what)                              \
     static int load(functions *f, mcp_error *error)                                   \
     {                                                                                 \
         static const char *const names[] = {FUNCTIONS(MCP__LIBRARY_NAME)};            \
         static const mcp__library library = {{file}, what, names, MCP__COUNT(names)}; \
         return mcp__library_load(&library, f, error);                                 \
     }
+
+/* The same for the libraries of OpenSSL. */
+#ifdef MCP_TLS_LINK
+#define MCP__LOAD_OPENSSL(functions, FUNCTIONS, file, what) MCP__LOAD_LINKED(functions, FUNCTIONS)
+#else
+#define MCP__LOAD_OPENSSL(functions, FUNCTIONS, file, what) \
+    MCP__LOAD_LATE(functions, FUNCTIONS, file, what)
 #endif
 
 #endif

@@ -68,23 +68,10 @@ typedef struct functions {
 } functions;
 
 #ifdef MCP_SECCOMP_LINK
-static int load(functions *f, mcp_error *error)
-{
-    (void)error;
-    FUNCTIONS(MCP__LIBRARY_ADDRESS)
-    return MCP_OK;
-}
+MCP__LOAD_LINKED(functions, FUNCTIONS)
 #else
-static int load(functions *f, mcp_error *error)
-{
-    static const char *const names[] = {FUNCTIONS(MCP__LIBRARY_NAME)};
-    static const mcp__library library = {{"libseccomp.so.2"},
-                                         "a filter of system calls needs libseccomp 2.5",
-                                         names,
-                                         MCP__COUNT(names)};
-
-    return mcp__library_load(&library, f, error);
-}
+MCP__LOAD_LATE(functions, FUNCTIONS, "libseccomp.so.2",
+               "a filter of system calls needs libseccomp 2.5")
 #endif
 
 bool mcp__filter_available(void)
