@@ -119,8 +119,10 @@ typedef struct mcp_auth_issuer {
     /* Allow an issuer on this machine or in a private network. This is not needed if the URL itself
      * names this machine. */
     bool allow_private;
-    const char *ca_file; /* PEM file of certificates that are trusted instead of the system's */
-    const char *proxy;   /* as in mcp_fetch_options */
+    /* PEM file of certificates that are trusted instead of the system's. NULL means the file that the
+     * environment variable SSL_CERT_FILE names, or else the system's. */
+    const char *ca_file;
+    const char *proxy; /* as in mcp_fetch_options */
 } mcp_auth_issuer;
 
 /* A token with the scope `scope` also has the scopes `implies`, which are separated by spaces. */

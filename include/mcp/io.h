@@ -302,7 +302,9 @@ typedef struct mcp_http_client_options {
      * the proxy from the environment (https_proxy, http_proxy, no_proxy), except for the
      * loopback. */
     const char *proxy;
-    const char *ca_file; /* PEM file of certificates that are trusted instead of the system's */
+    /* PEM file of certificates that are trusted instead of the system's. NULL means the file that the
+     * environment variable SSL_CERT_FILE names, or else the system's. */
+    const char *ca_file;
 
     /* Adds headers to one request before it is sent, by calling add() any number of times. add()
      * returns MCP_OK, MCP_EINVAL (this header is not allowed), MCP_ELIMIT or MCP_ENOMEM. If this

@@ -169,10 +169,12 @@ typedef struct mcp_oauth_client_options {
      * asked for, such as the same with a slash at its end. */
     const char *trusted_issuer;
 
-    const char *ca_file; /* PEM file of certificates that are trusted instead of the system's */
-    const char *proxy;   /* as in mcp_fetch_options */
-    uint64_t fetch_ms;   /* time-out of each request; default 10,000 */
-    uint64_t visit_ms;   /* how long a person may take; default 600,000 */
+    /* PEM file of certificates that are trusted instead of the system's. NULL means the file that the
+     * environment variable SSL_CERT_FILE names, or else the system's. */
+    const char *ca_file;
+    const char *proxy; /* as in mcp_fetch_options */
+    uint64_t fetch_ms; /* time-out of each request; default 10,000 */
+    uint64_t visit_ms; /* how long a person may take; default 600,000 */
 
     /* Asks a person to open a page. Returns MCP_OK if mcp_oauth_client_redirected() or
      * mcp_oauth_client_declined() will be called, with MCP_OAUTH_DEVICE only the latter. A negative
