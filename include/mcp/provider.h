@@ -158,6 +158,13 @@ MCP_API int mcp_reply_resource(mcp_request *req, const mcp_resource *resource);
  * bytes, but not empty (MCP_EINVAL) and not longer than 16 KiB (MCP_ELIMIT). The engine encloses
  * it, with a checksum, in the cursor that the peer gets. */
 MCP_API int mcp_reply_next(mcp_request *req, mcp_str cursor);
+/* For `list`: the list is without a part of the provider, such as one of several folders, which
+ * cannot be listed now. The result says so as if the part were a provider with the prefix `uri` that
+ * has failed (mcp_server_options.list_ms): by an entry with this URI and this name, whose read
+ * should say what is wrong, and in "libmcp/left-out"; it may not be cached. The provider logs the
+ * reason, and announces when the part is there again. The entry counts as one of the page. Returns
+ * the codes of mcp_reply_resource(). */
+MCP_API int mcp_reply_without(mcp_request *req, const char *uri, const char *name);
 
 /* ---- changes --------------------------------------------------------------------------------- */
 

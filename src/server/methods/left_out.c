@@ -225,12 +225,11 @@ static void begin(mcp_request *req, mcp__mount *mount)
     l->position_len = l->position ? at.len : 0;
 }
 
-/* Remembers for the page that it is without the mount. Whether a list of tools or prompts would have
- * had something for this caller cannot be known, so the prefix decides: it is named to those who may
- * see resources below it. */
-static void tell(mcp_request *req, const mcp__mount *mount)
+/* Remembers for the page that it is without the mount, or a part of it. Whether a list of tools or
+ * prompts would have had something for this caller cannot be known, so the prefix decides: it is named
+ * to those who may see resources below it. */
+static void tell(mcp_request *req, mcp_str prefix)
 {
-    mcp_str prefix = mcp_str_from(mount->prefix);
     if (!prefix.len || !mcp__access_list(req, MCP_ITEM_RESOURCE, prefix))
         return;
     mcp__missing **at = &req->page.missing;
@@ -242,6 +241,16 @@ static void tell(mcp_request *req, const mcp__mount *mount)
         return;
     *missing = (mcp__missing){.prefix = copy};
     *at = missing;
+}
+
+void mcp__without(mcp_request *req, const mcp__mount *mount, mcp_str prefix)
+{
+    if (probe_of(req))
+        return;
+    req->page.incomplete = true;
+    tell(req, prefix);
+    if (mount->meter)
+        mount->meter->usage.left_out++;
 }
 
 void mcp__put_left_out(mcp_request *req)
@@ -266,12 +275,7 @@ void mcp__leave_out(mcp_request *req, mcp__mount *mount, mcp_str why, bool late)
 {
     mcp__left_out *l = &mount->left_out;
     unsigned list = 1u << req->method->lists;
-    if (!probe_of(req)) {
-        req->page.incomplete = true;
-        tell(req, mount);
-        if (mount->meter)
-            mount->meter->usage.left_out++;
-    }
+    mcp__without(req, mount, mcp_str_from(mount->prefix));
     if (!(l->lists & list) || (late && !(l->late & list)))
         mcp__server_log(req->server, "warning", "%s: lists of %s are without it: %.*s",
                         mount->prefix, kinds[req->method->lists].array,
@@ -289,6 +293,14 @@ void mcp__leave_out(mcp_request *req, mcp__mount *mount, mcp_str why, bool late)
     else if (probe_of(req))
         l->late &= ~list; /* it answers again, if only that it fails */
     ask_later(req->server);
+}
+
+int mcp__put_placeholder(mcp_request *req, const char *uri, const char *name)
+{
+    return mcp_reply_resource(
+        req, MCP_OPTIONS(mcp_resource, .uri = uri, .name = name,
+                         .description = "This source cannot be listed now. Reading this resource "
+                                        "says why."));
 }
 
 /* Returns what is wrong with the mount, if the URI is that of the entry for it. */

@@ -7,6 +7,11 @@
 /* Records that the list of a request is without a mount, for this reason. `late`: the provider did not
  * answer in time. */
 void mcp__leave_out(mcp_request *req, mcp__mount *mount, mcp_str why, bool late);
+/* Says that the page is without what has this prefix: the mount, or a part of it. */
+void mcp__without(mcp_request *req, const mcp__mount *mount, mcp_str prefix);
+/* Adds the entry for what resources/list is without. Its texts do not say what is wrong; its read
+ * does. Returns what mcp_reply_resource() does. */
+int mcp__put_placeholder(mcp_request *req, const char *uri, const char *name);
 /* Adds what the page is without to the _meta of its result. */
 void mcp__put_left_out(mcp_request *req);
 /* Returns whether the list must not ask the mount, because it did not answer in time before. */

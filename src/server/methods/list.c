@@ -251,7 +251,6 @@ static mcp_str name_of(mcp_request *req, const mcp__mount *mount)
     return mcp__request_copy(req, (mcp_str){begin, (size_t)(end - begin)});
 }
 
-/* An entry whose read says what is wrong. Its texts say nothing about it. */
 static int add_placeholder(mcp_request *req, const mcp__mount *mount)
 {
     if (req->method->lists != MCP__RESOURCES || !*mount->prefix || !req->page.room)
@@ -259,10 +258,7 @@ static int add_placeholder(mcp_request *req, const mcp__mount *mount)
     mcp_str name = name_of(req, mount);
     if (!name.ptr)
         return MCP_ENOMEM;
-    int rc = mcp_reply_resource(
-        req, MCP_OPTIONS(mcp_resource, .uri = mount->prefix, .name = name.ptr,
-                         .description = "This source cannot be listed now. Reading this resource "
-                                        "says why."));
+    int rc = mcp__put_placeholder(req, mount->prefix, name.ptr);
     return rc == MCP_EINVAL ? MCP_OK : rc;
 }
 
@@ -494,6 +490,17 @@ int mcp_reply_resource(mcp_request *req, const mcp_resource *resource)
     req->page.room--;
     req->reply.failed = b->failed;
     return b->failed;
+}
+
+int mcp_reply_without(mcp_request *req, const char *uri, const char *name)
+{
+    uint32_t part = 0; /* a rebuild may have moved it, or removed it */
+    if (!uri || !name)
+        return MCP_EINVAL;
+    int rc = mcp__put_placeholder(req, uri, name);
+    if (rc == MCP_OK && find_part(req->server, req->page.name, &part) && part)
+        mcp__without(req, req->server->mounts[part - 1], mcp_str_from(uri));
+    return rc;
 }
 
 int mcp_reply_next(mcp_request *req, mcp_str cursor)

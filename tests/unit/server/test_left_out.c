@@ -18,7 +18,7 @@ struct mcp_host_timer {
     mcp_host_timer *next;
 };
 
-enum { FAIL, KEEP, FLOOD, CODE };
+enum { FAIL, KEEP, FLOOD, CODE, PART };
 
 /* A provider of three resources, one on each page. */
 typedef struct source {
@@ -100,6 +100,10 @@ static int fail_list(source *s, mcp_request *req)
     case FAIL: return mcp_reply_fail(req, -32603, "The disk of %s is broken", s->prefix);
     case KEEP: return rig_keep(&r, req);
     case CODE: return MCP_EIO;
+    case PART:
+        assert_int_equal(mcp_reply_without(req, NULL, "part"), MCP_EINVAL);
+        assert_int_equal(mcp_reply_without(req, "a:part", NULL), MCP_EINVAL);
+        return mcp_reply_without(req, "a:part", "part");
     case FLOOD:
         memset(big, 'x', sizeof(big) - 1);
         return mcp_reply_resource(req, MCP_OPTIONS(mcp_resource, .uri = "a:big", .name = big));
@@ -117,8 +121,9 @@ static int list(mcp_request *req, mcp_str cursor, size_t max, void *user)
     snprintf(uri, sizeof(uri), "%s%d", s->prefix, page);
     int rc = mcp_reply_resource(req, MCP_OPTIONS(mcp_resource, .uri = uri, .name = "n"));
     if (rc == MCP_OK && page == s->fails_at)
-        return fail_list(s, req);
-    return rc == MCP_OK && page < 2 ? mcp_reply_next(req, (mcp_str){&next, 1}) : rc;
+        rc = fail_list(s, req);
+    bool is_last = page == 2 || (page == s->fails_at && s->how != PART);
+    return rc == MCP_OK && !is_last ? mcp_reply_next(req, (mcp_str){&next, 1}) : rc;
 }
 
 static int list_items(mcp_request *req, mcp_item item, mcp_str cursor, size_t max, void *user)
@@ -278,6 +283,41 @@ static void test_each_page(void **state)
             assert_int_equal(left_out, 2);
             end();
         }
+    }
+}
+
+/* A part of a provider is missing: its other entries are there, it has logged that itself, and it is not
+ * asked again. */
+static void test_part(void **state)
+{
+    (void)state;
+    for (int page = 0; page < 3; page++) {
+        open_server();
+        denied = "eve";
+        mcp_server_set_access(r.server, MCP_OPTIONS(mcp_access, .may = may));
+        connect_peer(NULL);
+        a.fails_at = page;
+        a.how = PART;
+        const char *all = ask_all();
+        assert_has(all, ENTRY("a:part", "part"));
+        assert_has(all, "\"ttlMs\":0");
+        assert_has(all, WITHOUT("\"a:part\""));
+        assert_has(all, ONE("a:0"));
+        assert_has(all, ONE("a:2"));
+        assert_has(all, ONE("b:2"));
+        assert_has(ask(LIST("resources/read", "\"uri\":\"a:part\",")), "\"text\":\"read\"");
+        mcp_server_usage(r.server, NULL, MCP_USAGE_SOURCE, take_usage, NULL);
+        assert_int_equal(left_out, 1);
+        assert_string_equal(logged(), "");
+        size_t asked = a.asked;
+        wait_ms(100000);
+        assert_int_equal(a.asked, asked);
+        mcp_channel_free(channel);
+        connect_peer("eve");
+        all = ask_all();
+        has_not(all, "a:part");
+        has_not(all, "left-out");
+        end();
     }
 }
 
@@ -521,12 +561,13 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_page),     cmocka_unit_test(test_tools_and_read),
-        cmocka_unit_test(test_gone),          cmocka_unit_test(test_who_sees_it),
-        cmocka_unit_test(test_cursor),        cmocka_unit_test(test_heals),
-        cmocka_unit_test(test_heals_at_once), cmocka_unit_test(test_of_each_caller),
-        cmocka_unit_test(test_late),          cmocka_unit_test(test_late_and_gone),
-        cmocka_unit_test(test_rebuilt),       cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_each_page),      cmocka_unit_test(test_part),
+        cmocka_unit_test(test_tools_and_read), cmocka_unit_test(test_gone),
+        cmocka_unit_test(test_who_sees_it),    cmocka_unit_test(test_cursor),
+        cmocka_unit_test(test_heals),          cmocka_unit_test(test_heals_at_once),
+        cmocka_unit_test(test_of_each_caller), cmocka_unit_test(test_late),
+        cmocka_unit_test(test_late_and_gone),  cmocka_unit_test(test_rebuilt),
+        cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
