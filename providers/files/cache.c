@@ -71,6 +71,11 @@ static int64_t clock_ms(clockid_t clock)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
+int64_t files_cache_now(void)
+{
+    return clock_ms(CLOCK_MONOTONIC_COARSE);
+}
+
 /* Hashes the end of the URI, where files of one folder differ. */
 static place *place_of(files_cache *cache, mcp_str uri)
 {
@@ -119,7 +124,7 @@ bool files_cache_get(files_cache *cache, mcp_str uri, files_cached *ret)
 {
     place *p = place_of(cache, uri);
     struct stat st;
-    if (!is_of(p, uri) || clock_ms(CLOCK_MONOTONIC_COARSE) - p->verified > FILES_CACHE_MS)
+    if (!is_of(p, uri) || files_cache_now() - p->verified > FILES_CACHE_MS)
         return false;
     if (!look(p->fd, &st) || !unchanged(&st, &p->st))
         return false;
@@ -156,7 +161,7 @@ void files_cache_put(files_cache *cache, mcp_str uri, int fd, const struct stat 
         return;
     place *p = place_of(cache, uri);
     if (is_of(p, uri) && unchanged(st, &p->st)) {
-        p->verified = clock_ms(CLOCK_MONOTONIC_COARSE);
+        p->verified = files_cache_now();
         return;
     }
     clear(cache, p);
@@ -174,6 +179,6 @@ void files_cache_put(files_cache *cache, mcp_str uri, int fd, const struct stat 
                  .bytes = bytes,
                  .content = *content,
                  .st = *st,
-                 .verified = clock_ms(CLOCK_MONOTONIC_COARSE)};
+                 .verified = files_cache_now()};
     p->content.bytes.ptr = bytes;
 }

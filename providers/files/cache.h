@@ -30,6 +30,9 @@ typedef struct files_cached {
     const char *type; /* MIME type; borrowed from the files_mime */
 } files_cached;
 
+/* Returns the time in ms of the clock that FILES_CACHE_MS is measured with. */
+int64_t files_cache_now(void);
+
 /* Returns NULL if memory is exhausted. */
 files_cache *files_cache_new(const mcp_allocator *alloc);
 void files_cache_free(files_cache *cache);

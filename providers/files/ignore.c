@@ -434,6 +434,26 @@ int files_ignore_new(common_beneath at, const char *root_path, const files_ignor
     return MCP_OK;
 }
 
+int files_ignore_renew(files_ignore *ig, const char *root_path)
+{
+    files_above above = {0}, before;
+    char lead[COMMON_PATH_MAX];
+    int rc = ig->no_ignore ? MCP_OK : files_above_read(&above, root_path, &ig->alloc, lead);
+    if (rc != MCP_OK) {
+        files_above_free(&above, &ig->alloc);
+        return rc;
+    }
+    pthread_mutex_lock(&ig->lock);
+    before = ig->above;
+    ig->above = above;
+    memcpy(ig->path, lead, above.lead);
+    ig->epoch++;
+    pthread_mutex_unlock(&ig->lock);
+    files_above_free(&before, &ig->alloc);
+    files_ignore_recheck(ig);
+    return MCP_OK;
+}
+
 void files_ignore_free(files_ignore *ig)
 {
     if (!ig)

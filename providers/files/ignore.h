@@ -10,8 +10,8 @@
  * `.git` is served only if both `hidden` and `no_ignore` are set.
  *
  * The rules of the last used folders are cached (a bounded number of folders). A changed .gitignore
- * is noticed when its folder is used again. Rules from above the root are read once. All functions
- * are thread-safe; they take a lock.
+ * is noticed when its folder is used again. Rules from above the root are read once for each folder
+ * that is opened as the root. All functions are thread-safe; they take a lock.
  */
 #ifndef FILES_IGNORE_H
 #define FILES_IGNORE_H
@@ -56,6 +56,10 @@ void files_ignore_leave(files_ignore *ig, files_ignore_dir *dir);
  * name. */
 bool files_ignore_entry(files_ignore *ig, files_ignore_dir *dir, const char *rel, size_t len,
                         size_t name, bool is_dir);
+
+/* Reads the rules from above the root again, because another folder is there now, and forces the
+ * checks of files_ignore_recheck(). Returns MCP_OK, or MCP_ENOMEM if nothing has changed. */
+int files_ignore_renew(files_ignore *ig, const char *root_path);
 
 /* Forces a check of each .gitignore on its next use, however recent its last check is. */
 void files_ignore_recheck(files_ignore *ig);

@@ -136,6 +136,8 @@ static int reply_entry(mcp_request *req, files *f, const files_entry *e)
         rc = put_title(f, e, &f->title);
     if (rc != MCP_OK)
         return rc;
+    if (e->gone)
+        return mcp_reply_without(req, f->uri.ptr, f->name.ptr);
     put_time(e->mtime.tv_sec, time);
     mcp_annotations notes = {.size = sizeof(notes), .last_modified = *time ? time : NULL};
     if (is_readme(e)) {
@@ -322,6 +324,8 @@ int files_list(mcp_request *req, mcp_str cursor, size_t max, void *user)
         return rc;
     common_buffer_init(&p->records, &f->alloc);
     common_buffer_init(&p->folder, &f->alloc);
+    for (size_t i = p->cursor.root; i < f->roots.count; i++)
+        files_renew(f, i);
     if (is_long(p))
         return walk_later(p);
     walk(p, emit_reply);

@@ -185,6 +185,50 @@ static void on_list_changed(const char *path, void *user)
         mcp_server_resources_changed(f->server);
 }
 
+static void say_renewed(const files *f, const files_root *root, bool was_gone)
+{
+    const mcp_host *host = mcp_server_host(f->server);
+    const char *what = root->gone ? ": lists of resources are without it: "
+                       : was_gone ? ": lists of resources have it again"
+                                  : ": another folder is at its path now, and is served instead";
+    common_buffer line;
+    common_buffer_init(&line, &f->alloc);
+    if (host && host->log && files_uri_write(root, MCP_STR(""), &line) == MCP_OK &&
+        common_put(&line, what) && common_put(&line, root->gone ? files_root_why(root) : "") &&
+        terminate(&line, MCP_OK) == MCP_OK)
+        host->log(root->gone ? "warning" : "info", line.ptr, host->user);
+    common_buffer_free(&line);
+}
+
+bool files_renew(files *f, size_t index)
+{
+    files_root *root = &f->roots.items[index];
+    bool was_gone = root->gone != MCP_OK;
+    if (!files_root_renew(root))
+        return false;
+    files_cache_free(f->cache); /* its files may be in the folder that was there before */
+    f->cache = NULL;
+    say_renewed(f, root, was_gone);
+    if (f->watch)
+        files_watch_renewed(f->watch, index);
+    return true;
+}
+
+void files_renew_old(files *f, size_t index)
+{
+    files_root *root = &f->roots.items[index];
+    int64_t now = files_cache_now();
+    if (now - root->looked <= FILES_CACHE_MS)
+        return;
+    root->looked = now;
+    files_renew(f, index);
+}
+
+static void look(size_t root, void *user)
+{
+    files_renew(user, root);
+}
+
 static int ensure_watch(files *f)
 {
     if (f->watch)
@@ -196,6 +240,7 @@ static int ensure_watch(files *f)
                                    .rules = f->rules,
                                    .updated = on_updated,
                                    .list_changed = on_list_changed,
+                                   .look = look,
                                    .user = f};
     return files_watch_new(&options, &f->watch);
 }

@@ -44,6 +44,14 @@ int files_put_line(const files *f, const files_entry *entry, common_buffer *out)
 /* Logs for the operator why a request was rejected, if the peer does not receive the reason. */
 void files_log(const files *f, const char *what, mcp_str uri, int code);
 
+/* ---- folders that are replaced ---------------------------------------------------------------- */
+
+/* Opens the root again if another folder is at its path now (files_root_renew()), says so in the log
+ * and announces it. Returns whether anything has changed. */
+bool files_renew(files *f, size_t root);
+/* The same before a request, unless this was done a moment ago. */
+void files_renew_old(files *f, size_t root);
+
 /* ---- lists ----------------------------------------------------------------------------------- */
 
 int files_list(mcp_request *req, mcp_str cursor, size_t max, void *user);

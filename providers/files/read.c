@@ -337,12 +337,18 @@ static int misfit(const job *j)
 
 static int open_target(job *j)
 {
+    files_renew_old(j->f, j->target.root);
     int rc = files_root_open(root_of(j), j->target.rel, &j->fd, &j->st);
+    if ((rc == MCP_ENOTFOUND || rc == MCP_EACCESS) && files_renew(j->f, j->target.root))
+        rc = files_root_open(root_of(j), j->target.rel, &j->fd, &j->st);
     if (rc == MCP_OK && j->target.slash && !S_ISDIR(j->st.st_mode)) {
         close(j->fd);
         j->fd = -1;
         rc = MCP_ENOTFOUND;
     }
+    if (rc != MCP_OK && root_of(j)->gone && !j->target.rel_len)
+        return fail(j, MCP_CODE_INTERNAL, NULL, "%.500s cannot be read now: %s", j->uri,
+                    files_root_why(root_of(j)));
     if (rc == MCP_ENOTFOUND || rc == MCP_EACCESS)
         return not_found(j, rc);
     if (rc == MCP_ELIMIT)

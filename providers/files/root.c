@@ -10,6 +10,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 static int fail(mcp_error *error, int code, const char *path)
@@ -30,26 +31,29 @@ static void close_root(const mcp_allocator *alloc, files_root *root)
     common_release(alloc, root->path);
 }
 
+size_t files_root_folder(const files_root *root, char folder[COMMON_PATH_MAX])
+{
+    size_t len = root->only ? (size_t)(root->only - root->path) - 1 : root->path_len;
+    memcpy(folder, root->path, len);
+    folder[len] = '\0';
+    return len;
+}
+
 /* Opens the folder of the root: the root itself, or the folder that contains a single file. */
 static int open_folder(files_root *root, const struct stat *st)
 {
     char folder[COMMON_PATH_MAX];
-    size_t len = root->path_len;
-    if (S_ISREG(st->st_mode)) {
-        while (root->path[len - 1] != '/')
-            len--;
-        root->only = root->path + len;
-    } else if (!S_ISDIR(st->st_mode)) {
+    struct stat opened;
+    if (S_ISREG(st->st_mode))
+        root->only = strrchr(root->path, '/') + 1;
+    else if (!S_ISDIR(st->st_mode))
         return MCP_EACCESS;
-    }
-    if (len == 0)
-        folder[len++] = '/';
-    else
-        memcpy(folder, root->path, len);
-    folder[len] = '\0';
-    root->at.fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (root->at.fd < 0)
+    size_t len = files_root_folder(root, folder);
+    root->at.fd = open(len ? folder : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (root->at.fd < 0 || fstat(root->at.fd, &opened) < 0)
         return common_code_of_errno(errno);
+    root->dev = opened.st_dev;
+    root->ino = opened.st_ino;
     root->at.walk = common_beneath_needs_walk(root->at.fd);
     return MCP_OK;
 }
@@ -138,6 +142,77 @@ void files_roots_close(files_roots *roots)
         common_release(&roots->alloc, roots->items);
     roots->items = NULL;
     roots->count = 0;
+}
+
+/* ---- opening a root again -------------------------------------------------------------------- */
+
+static bool is_opened(const files_root *root, const struct stat *st)
+{
+    return !root->gone && st->st_dev == root->dev && st->st_ino == root->ino;
+}
+
+/* Opens the folder that is at the path now. The path was a real path, so it must not have links. */
+static int open_again(const files_root *root, const char *folder, int *ret_fd, struct stat *st)
+{
+    common_beneath top = {.fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), .walk = root->at.walk};
+    if (top.fd < 0)
+        return common_code_of_errno(errno);
+    int rc = common_beneath_open_dir(top, *folder ? folder + 1 : "", ret_fd);
+    close(top.fd);
+    if (rc != MCP_OK)
+        return rc == COMMON_IS_LINK ? MCP_EACCESS : rc;
+    if (fstat(*ret_fd, st) < 0 || faccessat(*ret_fd, ".", R_OK | X_OK, AT_EACCESS) < 0)
+        rc = common_code_of_errno(errno);
+    if (rc == MCP_OK && root->ignore && !is_opened(root, st))
+        rc = files_ignore_renew(root->ignore, root->path);
+    if (rc != MCP_OK)
+        close(*ret_fd);
+    return rc;
+}
+
+/* Lets the descriptor of the root refer to what `fd` does. Other threads may use it at this moment,
+ * and see either the one or the other. Closes `fd`. */
+static bool replace(const files_root *root, int fd)
+{
+    bool done = fd >= 0 && dup3(fd, root->at.fd, O_CLOEXEC) >= 0;
+    if (fd >= 0)
+        close(fd);
+    if (root->ignore)
+        files_ignore_recheck(root->ignore);
+    return done;
+}
+
+bool files_root_renew(files_root *root)
+{
+    char folder[COMMON_PATH_MAX];
+    struct stat st = {0};
+    int fd = -1, was = root->gone;
+    size_t len = files_root_folder(root, folder);
+    if (!was && stat(len ? folder : "/", &st) == 0 && is_opened(root, &st))
+        return false;
+    int rc = open_again(root, folder, &fd, &st);
+    if (rc == MCP_OK && is_opened(root, &st))
+        return close(fd), false;
+    if (rc == MCP_ENOMEM || rc == MCP_EFILES || (rc == was && rc != MCP_OK))
+        return false;
+    if (rc != MCP_OK)
+        fd = eventfd(0, EFD_CLOEXEC); /* nothing is beneath it */
+    if (!replace(root, fd))
+        return false;
+    root->dev = st.st_dev;
+    root->ino = st.st_ino;
+    root->gone = rc;
+    return true;
+}
+
+const char *files_root_why(const files_root *root)
+{
+    int code = root->gone;
+    switch (code) {
+    case MCP_ENOTFOUND: return "there is no folder at its path";
+    case MCP_EACCESS: return "what is at its path may not be read, or a link leads to it";
+    default: return mcp_error_text(code);
+    }
 }
 
 static int check_visible(const files_root *root, const char *rel, bool is_dir)

@@ -13,9 +13,16 @@
 #include "beneath.h"
 #include "ignore.h"
 
+#include <stdatomic.h>
+#include <sys/types.h>
+
 typedef struct files_root {
     common_beneath at;
-    char *path; /* absolute, without a slash at its end; "" is the top of the file system */
+    dev_t dev; /* of the folder that `at` is; only for files_root_renew() */
+    ino_t ino;
+    atomic_int gone; /* why the folder is not at its path any more, a code; MCP_OK while it is */
+    int64_t looked;  /* when a request last called files_root_renew() */
+    char *path;      /* absolute, without a slash at its end; "" is the top of the file system */
     size_t path_len;
     const char *only;     /* name of a single file in `at`, or NULL for a folder */
     files_ignore *ignore; /* NULL if the root is a single file */
@@ -35,6 +42,17 @@ typedef struct files_roots {
 int files_roots_open(const char *const *paths, size_t count, const files_ignore_options *options,
                      const mcp_allocator *alloc, files_roots *ret, mcp_error *error);
 void files_roots_close(files_roots *roots);
+
+/* Compares the folder that is open with the one at the path of the root. If it is another one, opens
+ * that one instead, with the same checks as at the start; but a link on the path is not followed,
+ * because the folder would then have another path, and other URIs. If there is none, the root has
+ * no entries until a later call finds one. Returns whether anything has changed; without memory or
+ * descriptors nothing does. Only on the server's thread; others may use the root meanwhile. */
+bool files_root_renew(files_root *root);
+/* Says why a root is gone. */
+const char *files_root_why(const files_root *root);
+/* Writes the path of the root's folder, which is "" for the top. Returns its length. */
+size_t files_root_folder(const files_root *root, char folder[COMMON_PATH_MAX]);
 
 /* Opens a regular file or a folder for reading, and gets its status. A link beneath the root is
  * followed if its target is served. Returns MCP_OK, MCP_ENOTFOUND (also for excluded entries), or

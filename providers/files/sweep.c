@@ -107,6 +107,8 @@ static int on_entry(const files_entry *e, void *user)
         return MCP_ECANCELLED;
     if (s->n_found == MOST_FOUND || slice_over(s))
         return PAUSE;
+    if (e->gone)
+        return MCP_OK;
     int rc = s->wants(s, e) ? add_record(s, e) : MCP_OK;
     if (rc != MCP_OK)
         return rc;
@@ -308,6 +310,8 @@ static void on_cancel(mcp_request *req, void *user)
 int files_sweep_run(files_sweep *s)
 {
     const mcp_host *host = mcp_server_host(s->f->server);
+    for (size_t i = s->from.root; i < s->f->roots.count; i++)
+        files_renew_old(s->f, i);
     s->seen_before = s->seen;
     s->at = s->last = s->from;
     common_buffer_init(&s->found, &s->f->alloc);

@@ -93,6 +93,8 @@ static int complete(mcp_request *req, mcp_str name, mcp_str value, const mcp_jso
     c->value = value;
     c->options = (files_complete_options){.too_large = files_is_large_folder, .alloc = &f->alloc};
     common_buffer_init(&c->values, &f->alloc);
+    for (size_t i = 0; i < f->roots.count; i++)
+        files_renew_old(f, i);
     /* The value may be encoded or not. */
     if (mcp_uri_decode(value, c->path, sizeof(c->path), &len) == MCP_OK && !memchr(c->path, 0, len))
         c->value = (mcp_str){c->path, len};

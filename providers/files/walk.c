@@ -201,6 +201,7 @@ static int scan_level(walker *w, level *lv)
 
 /* ---- entries --------------------------------------------------------------------------------- */
 
+/* `st` is NULL for a root that is gone. */
 static int deliver(walker *w, bool is_dir, const struct stat *st)
 {
     mcp_str rel = {w->at.path, w->at.len};
@@ -219,8 +220,9 @@ static int deliver(walker *w, bool is_dir, const struct stat *st)
         .rel = rel,
         .name = name,
         .is_dir = is_dir,
+        .gone = !st,
         .size = is_dir ? 0 : (uint64_t)st->st_size,
-        .mtime = st->st_mtim,
+        .mtime = st ? st->st_mtim : (struct timespec){0},
         .depth = depth_of(w),
     };
     int rc = w->emit(&entry, w->user);
@@ -326,9 +328,20 @@ static int visit_file_root(walker *w)
     return deliver(w, false, &st);
 }
 
+/* Says once, where the listing is, that the rest of the root is missing. */
+static int pass_gone(walker *w)
+{
+    w->at.place = FILES_AFTER_TREE;
+    w->at.len = 0;
+    w->at.path[0] = '\0';
+    return deliver(w, true, NULL);
+}
+
 static int begin_root(walker *w)
 {
     struct stat st;
+    if (w->root->gone)
+        return pass_gone(w);
     w->at.place = FILES_AFTER_ENTRY;
     if (w->root->only)
         return visit_file_root(w);
@@ -345,7 +358,11 @@ static int begin_root(walker *w)
  * stack ends above it, and the walk continues in its parent. */
 static int resume_root(walker *w)
 {
-    if (w->root->only || (w->at.len == 0 && w->at.place == FILES_AFTER_TREE))
+    if (w->at.len == 0 && w->at.place == FILES_AFTER_TREE)
+        return MCP_OK;
+    if (w->root->gone)
+        return pass_gone(w);
+    if (w->root->only)
         return MCP_OK;
     int rc = push_level(w, 0);
     size_t last = w->at.len; /* end of the path of the deepest folder to enter */

@@ -12,7 +12,7 @@
  * Regular files and folders are listed. A link is listed as the file that it leads to, if that file
  * is beneath the same root and is served. Links to folders are not listed, because they could form
  * loops. Entries with a path of 4,096 bytes or more, that vanish meanwhile, or that cannot be read,
- * are skipped.
+ * are skipped. A root that is gone has one entry, which says so.
  */
 #ifndef FILES_WALK_H
 #define FILES_WALK_H
@@ -24,6 +24,7 @@ typedef struct files_entry {
     mcp_str rel;  /* path relative to the root; "" is the root itself; NUL-terminated */
     mcp_str name; /* the last component; "/" for the top of the file system */
     bool is_dir;
+    bool gone;     /* stands for a root that cannot be listed now (files_root_renew()) */
     uint64_t size; /* 0 for a folder */
     struct timespec mtime;
     size_t depth; /* number of components below the start of the listing */

@@ -1,6 +1,7 @@
 /* watch.c: interprets the events of watched folders for subscriptions and lists; see watch.h.
  *
- * watch_way.c chooses the folders to watch for a subscription, watch_scan.c those for lists.
+ * watch_way.c chooses the folders to watch for a subscription, watch_scan.c those for lists, and
+ * watch_roots.c notices that a root is gone.
  *
  * What inotify cannot report is polled every two seconds: folders beyond the budget, and files that
  * are reached through a symbolic link, because the change happens in a folder that is not on the
@@ -249,6 +250,7 @@ static void sub_overflowed(files_watch *w, files_sub *s, void *arg)
 static void on_overflow(files_watch *w)
 {
     each_sub(w, sub_overflowed, NULL);
+    files_watch_look(w);
     if (!w->list_on)
         return;
     files_watch_scan_stop(w);
@@ -269,6 +271,7 @@ static void on_event(files_watch *w, const struct inotify_event *e)
             on_entry(w, dirs[i], e->mask, e->name);
         files_dir_unpin(&w->dirs, dirs[i]);
     }
+    files_watch_above_event(w, e);
 }
 
 static void poll_later(files_watch *w);
@@ -310,7 +313,8 @@ static void on_poll(void *arg);
 /* Starts the timer if folders or subscriptions are polled. */
 static void poll_later(files_watch *w)
 {
-    if (w->poll_timer || (!w->dirs.polled.count && !w->polled_subs))
+    if (w->poll_timer || !w->started ||
+        (!w->dirs.polled.count && !w->polled_subs && !files_watch_any_gone(w)))
         return;
     /* Varies the interval by a tenth, so that many servers do not poll at the same moment. */
     w->jitter = w->jitter * 1664525u + 1013904223u;
@@ -325,6 +329,7 @@ static void on_poll(void *arg)
     files_watch *w = arg;
     w->host.timer_stop(w->poll_timer, w->host.user);
     w->poll_timer = NULL;
+    files_watch_look(w);
     size_t n = w->dirs.polled.count < POLL_AT_ONCE ? w->dirs.polled.count : POLL_AT_ONCE;
     for (; n; n--) {
         files_dir_news news;
@@ -335,6 +340,21 @@ static void on_poll(void *arg)
         files_dir_unpin(&w->dirs, d);
     }
     each_sub(w, poll_sub, NULL);
+    poll_later(w);
+}
+
+void files_watch_renewed(files_watch *w, size_t root)
+{
+    char folder[COMMON_PATH_MAX];
+    mcp_str path = {folder, files_root_folder(&w->o.roots->items[root], folder)};
+    if (!w->started)
+        return;
+    files_dirs_drop_below(&w->dirs, path.ptr, path.len);
+    files_watch_above(w);
+    each_sub(w, look_again_below, &path);
+    if (w->list_on)
+        files_watch_scan_root(w, root);
+    tell_list(w, NULL);
     poll_later(w);
 }
 
@@ -361,6 +381,11 @@ int files_watch_new(const files_watch_options *options, files_watch **ret)
     w->host = *host;
     w->alloc = alloc;
     w->jitter = (uint32_t)getpid() * 2654435761u;
+    w->above = common_alloc(&alloc, options->roots->count * sizeof(*w->above));
+    if (!w->above) {
+        common_release(&alloc, w);
+        return MCP_ENOMEM;
+    }
     files_dirs_init(&w->dirs, &w->alloc, options->budget, files_watch_open_dir, w);
     w->dirs.rules = options->rules;
     *ret = w;
@@ -379,6 +404,7 @@ static void begin(files_watch *w)
         files_dirs_close(&w->dirs, NULL);
         files_dirs_limits(&w->dirs);
     }
+    files_watch_above(w);
     files_watch_tell_spent(w);
 }
 
@@ -410,6 +436,7 @@ void files_watch_free(files_watch *w)
     files_table_free(&w->subs, &w->alloc);
     end(w, NULL);
     mcp_allocator alloc = w->alloc;
+    common_release(&alloc, w->above);
     common_release(&alloc, w);
 }
 

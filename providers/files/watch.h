@@ -31,6 +31,9 @@ typedef struct files_watch_options {
     /* The lists changed. If only the entry of one file changed, `path` is that file,
      * otherwise NULL. */
     void (*list_changed)(const char *path, void *user);
+    /* The folder of a root may have been removed, or be there again. Whoever opens another one calls
+     * files_watch_renewed(). May be NULL. */
+    void (*look)(size_t root, void *user);
     void *user;
 } files_watch_options;
 
@@ -52,6 +55,9 @@ int files_watch_list_start(files_watch *w);
 void files_watch_list_stop(files_watch *w);
 /* Prefers a folder for watching, because it was just listed. */
 void files_watch_listed(files_watch *w, const char *path);
+
+/* Another folder is open as the root now, or none: reports this, and watches the new one. */
+void files_watch_renewed(files_watch *w, size_t root);
 
 /* Current figures, for tests and the log. */
 typedef struct files_watch_counts {

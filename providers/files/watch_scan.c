@@ -179,15 +179,18 @@ static void scan_slice(void *arg)
     scan_later(w);
 }
 
+void files_watch_scan_root(files_watch *w, size_t index)
+{
+    const files_root *root = &w->o.roots->items[index];
+    size_t len = root->only ? files_watch_parent(root->path, root->path_len) : root->path_len;
+    files_dir *d;
+    int rc = files_dirs_add(&w->dirs, len ? root->path : "/", len ? len : 1, FILES_DIR_LISTED, &d);
+    if (rc == MCP_OK && !root->only)
+        files_watch_scan_add(w, d);
+}
+
 void files_watch_scan_roots(files_watch *w)
 {
-    for (size_t i = 0; i < w->o.roots->count; i++) {
-        const files_root *root = &w->o.roots->items[i];
-        size_t len = root->only ? files_watch_parent(root->path, root->path_len) : root->path_len;
-        files_dir *d;
-        int rc =
-            files_dirs_add(&w->dirs, len ? root->path : "/", len ? len : 1, FILES_DIR_LISTED, &d);
-        if (rc == MCP_OK && !root->only)
-            files_watch_scan_add(w, d);
-    }
+    for (size_t i = 0; i < w->o.roots->count; i++)
+        files_watch_scan_root(w, i);
 }

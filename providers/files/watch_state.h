@@ -1,4 +1,5 @@
-/* watch_state.h: declarations shared by watch.c, watch_way.c and watch_scan.c; see watch.h. */
+/* watch_state.h: declarations shared by watch.c, watch_way.c, watch_scan.c and watch_roots.c; see
+ * watch.h. */
 #ifndef FILES_WATCH_STATE_H
 #define FILES_WATCH_STATE_H
 
@@ -15,6 +16,7 @@ struct files_watch {
     files_dirs dirs;
     files_table subs;
     size_t polled_subs;
+    int *above; /* for each root the watch of the folder that its folder is in; -1 if none */
     bool started, list_on, told;
 
     mcp_host_poll *poll;
@@ -65,7 +67,16 @@ int files_sub_make_way(files_watch *w, files_sub *s);
 void files_sub_look_again(files_watch *w, files_sub *s);
 void files_sub_clear_way(files_watch *w, files_sub *s);
 
+/* watch_roots.c: notices that the folder of a root is removed, moved or made again. */
+/* Watches the folders that those of the roots are in. */
+void files_watch_above(files_watch *w);
+void files_watch_above_event(files_watch *w, const struct inotify_event *e);
+/* Looks whether roots that are gone, or that nothing tells of, are there. */
+void files_watch_look(files_watch *w);
+bool files_watch_any_gone(const files_watch *w);
+
 /* watch_scan.c: gradually finds the folders in the roots, for lists. */
+void files_watch_scan_root(files_watch *w, size_t root);
 void files_watch_scan_roots(files_watch *w);
 /* Queues a folder to be scanned, even if it was scanned before. */
 void files_watch_scan_add(files_watch *w, files_dir *dir);

@@ -254,7 +254,7 @@ def call_in_vain(ill, server):
 # ---- the table -----------------------------------------------------------------------------------------------------------
 
 NAME = {"git": "repository", "sqlite": "database"}
-ENTRY = {"git": "git://ill/", "sqlite": "sqlite://ill/", "postgres": "postgres://ill/", "mcp": "mcp+ill:"}
+ENTRY = {"folder": "file:", "git": "git://ill/", "sqlite": "sqlite://ill/", "postgres": "postgres://ill/", "mcp": "mcp+ill:"}
 
 
 def left_out(kind):
@@ -287,8 +287,11 @@ def lost(way, make, harm, why, doctor=None, listed="The database ill cannot be r
 GONE = "No such file|is not there|now: not found"
 FILE, GIT, TABLE = read("file://$I/b.txt"), read("git://ill/HEAD/b.txt"), read("sqlite://ill/t/rows")
 ROWS = [
-    Row("folder-dead", folder, shell("rm -r ill"), FILE, "not found", doctor="No such file"),
-    Row("folder-malformed", folder, shell("rm -r ill; echo x >ill"), FILE, "not found"),
+    *(Row("folder-" + way, folder, shell(script), read("file://$I"), "cannot be read now: " + why,
+          ": lists of resources are without it: " + why, left_out("folder"), doctor, "file://$I") for way, script, why, doctor in (
+        ("dead", "rm -r ill", "there is no folder", "No such file"), ("moved", "mv ill away", "there is no folder", "No such file"),
+        ("malformed", "rm -r ill; echo x >ill", "there is no folder", ""),
+        ("linked", "mv ill away; mkdir other; ln -s other ill", "what is at its path may not be read, or a link leads to it", ""))),
     Row("folder-hung", folder, shell("rm ill/b.txt; mkfifo ill/b.txt"), FILE, "not found"),
     Row("folder-long", folder, shell("truncate -s 100M ill/b.txt"), FILE, "more than the limit of 10485760",
         metric=count("mcp_source_reads_total", source="file:", result="error")),

@@ -113,6 +113,35 @@ fails_alone() { # KIND WAY
 @test "a program that answers with no JSON" { fails_alone upstream malformed; }
 @test "a program that answers with too much" { fails_alone upstream long; }
 
+@test "a folder that is removed while it is served, and made again" {
+    mkdir ill
+    echo first >ill/b.txt
+    talk legacy "$MCPD" --http unix:socket --stdio ill good
+    result resources/list '{}'
+    is true '[.resources[].uri | endswith("/ill/b.txt")] | any'
+    result resources/subscribe "{\"uri\":\"file://$PWD/ill/b.txt\"}"
+    rm -r ill
+    hear '.method == "notifications/resources/list_changed"'
+    result resources/list '{}'
+    is true '[.resources[].uri | endswith("/good/a.txt")] | any'
+    is "[\"file://$PWD/ill\"]" '[.resources[] | select(.description // "" | startswith("This source cannot")) | .uri]'
+    is "[\"file://$PWD/ill\"]" '._meta["libmcp/left-out"]'
+    failure resources/read "{\"uri\":\"file://$PWD/ill\"}"
+    has "$heard" 'cannot be read now: there is no folder at its path'
+    has "$(cat talk.log)" "warning: file://$PWD/ill: lists of resources are without it: there is no folder at its path"
+    has "$(curl -s --unix-socket socket http://localhost/metrics)" 'mcp_source_left_out_total{source="file:"} 1'
+    run --separate-stderr "$MCPCTL" ls -s "unix:$PWD/socket"
+    has "$stderr" "the list is incomplete. These did not answer: file://$PWD/ill"
+    mkdir ill
+    echo second >ill/b.txt
+    hear '.method == "notifications/resources/updated"'
+    result resources/read "{\"uri\":\"file://$PWD/ill/b.txt\"}"
+    is '"second\n"' '.contents[0].text'
+    result resources/list '{}'
+    is null '._meta["libmcp/left-out"]'
+    hush
+}
+
 @test "mcpctl says which sources a list is without" {
     new_server None
     for command in 'ls' 'ls --json' 'find hi a.txt' tree; do
