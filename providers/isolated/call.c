@@ -200,8 +200,10 @@ static int send(common_forward *f)
     }
     o.timeout_ms = c->owner->options.timeout_ms;
     int rc = common_forward_call(f, &o);
-    if (rc == MCP_OK)
+    if (rc == MCP_OK) {
         c->state = ISOLATED_SENT;
+        isolated_pulse_begin(c->owner);
+    }
     return rc;
 }
 

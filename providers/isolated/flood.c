@@ -39,6 +39,7 @@ void isolated_flood_message(mcp_client *client, bool sent, mcp_exchange exchange
     (void)client, (void)exchange;
     if (sent)
         return;
+    isolated_pulse_hear(&l->pulse, isolated_now(l->owner));
     l->last = 1 + (int64_t)(message.len / PIECE);
     if (!take(&l->messages, isolated_now(l->owner), rate, l->last))
         isolated_link_refuse(l, "its process sends too many unsolicited messages");

@@ -83,7 +83,8 @@ typedef struct mcp_isolated_options {
 
     uint64_t max_data; /* see mcp_service_options; 0 means no limit */
     uint64_t idle_ms;  /* see mcp_service_options */
-    /* A process that does not answer a request within this time is killed. Default 60,000. */
+    /* A process that does not answer a request within this time is killed. Default 60,000. One that
+     * answers nothing at all, not even a ping, while a request waits is killed after five seconds. */
     uint64_t timeout_ms;
     /* The list that contains the source while it is mounted. May be NULL. */
     mcp_isolated_group *group;

@@ -276,6 +276,7 @@ static int fourth(void *user)
     mcp_json_free(l->report);
     l->report = NULL;
     l->messages = l->questions = (isolated_bucket){0};
+    l->pulse = (isolated_pulse){0};
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
         return -1;
     l->fd = pair[0];

@@ -150,6 +150,7 @@ static void isolated_free(isolated *r)
     r->closing = true;
     mcp_service_done(r->link.service, &r->ahead);
     isolated_watch_free(r);
+    isolated_pulse_stop(r);
     isolated_link_close(&r->link);
     isolated_calls_free(r);
     isolated_kills_free(r);

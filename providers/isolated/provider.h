@@ -2,9 +2,10 @@
  *
  * provider.c has the callbacks of the engine. call.c forwards requests. callers.c tells the process of
  * callers, and answers its questions about access. fate.c decides what happens after the end of a
- * process. link.c owns the process and descriptor 4. flood.c limits what the process sends. group.c
- * limits the number of processes. describe.c registers the items of the source's description; learn.c
- * registers those that a process offers if there is no description. watch.c keeps the subscriptions.
+ * process. link.c owns the process and descriptor 4. flood.c limits what the process sends. pulse.c
+ * notices that it does not answer. group.c limits the number of processes. describe.c registers the
+ * items of the source's description; learn.c registers those that a process offers if there is no
+ * description. watch.c keeps the subscriptions.
  */
 #ifndef ISOLATED_PROVIDER_H
 #define ISOLATED_PROVIDER_H
@@ -12,6 +13,7 @@
 #include "buffer.h"
 #include "forward.h"
 #include "isolated.h"
+#include "pulse.h"
 
 #include <mcp/sys/channel.h>
 
@@ -37,6 +39,7 @@ typedef struct isolated_link {
     bool asked;           /* the last read from descriptor 4 contained a question */
     bool ended;           /* a process has ended */
     isolated_bucket messages, questions;
+    isolated_pulse pulse;
     int64_t last;   /* number of tokens that the last message cost */
     int64_t second; /* the second to which `lines` applies */
     unsigned lines; /* number of log lines of the process in that second */
@@ -116,6 +119,7 @@ struct isolated {
     mcp_service_use ahead; /* see isolated_start_ahead() */
     mcp_service_use watch; /* keeps the process running while anything is watched */
     mcp_host_timer *timer;
+    mcp_host_timer *pulse_timer; /* while a request, or a ping, is not answered */
 };
 
 /* ---- call.c ------------------------------------------------------------------------------------ */
@@ -249,6 +253,12 @@ void isolated_flood_answer(isolated_link *l);
 /* Counts a line on descriptor 4 with this number of names. Returns false if there were too many
  * lines. */
 bool isolated_flood_line(isolated_link *l, size_t names);
+
+/* ---- pulse.c ----------------------------------------------------------------------------------- */
+
+/* A request was sent: looks from now on whether the process still answers. */
+void isolated_pulse_begin(isolated *r);
+void isolated_pulse_stop(isolated *r);
 
 /* ---- learn.c ----------------------------------------------------------------------------------- */
 

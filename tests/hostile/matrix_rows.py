@@ -325,8 +325,8 @@ for kind, make, ask in (("git", git(True), GIT), ("sqlite", sqlite(True), TABLE)
     ROWS += [ # the request is repeated
         Row(kind + "-killed", make, to_process(signal.SIGKILL), ask, "good", kind + ":ill: the process was ended by signal 9",
             count(ends, source=kind + ":ill", cause="killed")),
-        Row(kind + "-stopped", hasty(make), to_process(signal.SIGSTOP), ask, "good", kind + ":ill: it did not answer in time",
-            count(ends, source=kind + ":ill", cause="aborted"), entry=ENTRY[kind]),
+        Row(kind + "-stopped", make, to_process(signal.SIGSTOP), ask, "good", kind + ":ill: it does not answer any more, not even a ping",
+            count(ends, source=kind + ":ill", cause="aborted")),
     ]
 TABLE = read("postgres://ill/public/t/rows")
 late, said = "It took too long", "PostgreSQL database ill: a request took too long: "

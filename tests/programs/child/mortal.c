@@ -25,6 +25,12 @@ static void slow(void *arg)
     hang(1);
 }
 
+static void very_slow(void *arg)
+{
+    (void)arg;
+    hang(6);
+}
+
 static void after(mcp_request *req, void *arg)
 {
     (void)arg;
@@ -44,6 +50,8 @@ static int answer(mcp_request *req, mcp_str uri)
         _exit(3);
     if (has(uri, "/hang"))
         hang(60);
+    if (has(uri, "/long"))
+        return mcp_request_work(req, very_slow, after, NULL);
     if (has(uri, "/slow"))
         return mcp_request_work(req, slow, after, NULL);
     if (has(uri, "/who")) {

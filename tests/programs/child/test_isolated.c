@@ -314,6 +314,39 @@ static void test_hangs(void **state)
     close_fixture(&f);
 }
 
+/* A process that was stopped is replaced long before the time of its requests is over. What has side
+ * effects is not repeated. */
+static void test_stopped(void **state)
+{
+    fixture f;
+    (void)state;
+    open_fixture(&f, false, 0);
+    has(ask_uri(&f, 1, "mortal://m/a"), "alive");
+    look(&f);
+    assert_int_equal(kill((pid_t)f.pid, SIGSTOP), 0);
+    say(&f, 2, "tools/call", "\"name\":\"mortal\",\"arguments\":{}");
+    has(ask_uri(&f, 3, "mortal://m/a"), "alive");
+    has(answer(&f, 2), "does not answer any more, not even a ping");
+    has(logged, "mortal:m: it does not answer any more, not even a ping");
+    has(ask_uri(&f, 4, "mortal://m/a"), "alive");
+    close_fixture(&f);
+}
+
+/* A request whose work takes longer than that disturbs nothing. One that keeps the loop of the process
+ * busy is found, and refused after it did so twice. */
+static void test_long_and_spinning(void **state)
+{
+    fixture f;
+    (void)state;
+    open_fixture(&f, false, 0);
+    has(ask_uri(&f, 1, "mortal://m/long"), "slow");
+    look(&f);
+    assert_int_equal(f.starts, 1);
+    has(ask_uri(&f, 2, "mortal://m/hang"), "it is refused for ten minutes");
+    has(ask_uri(&f, 3, "mortal://m/a"), "alive");
+    close_fixture(&f);
+}
+
 /* A request that waited behind a cancelled one is repeated, and is not refused afterwards. */
 static void test_behind_cancelled(void **state)
 {
@@ -511,6 +544,8 @@ int main(void)
     static const struct CMUnitTest from_description[] = {
         cmocka_unit_test(test_prefix_of_another),
         cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_stopped),
+        cmocka_unit_test(test_long_and_spinning),
         EVERY_SOURCE,
     };
     int failed = cmocka_run_group_tests(learnt, NULL, NULL);
