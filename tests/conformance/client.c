@@ -325,7 +325,8 @@ int main(int argc, char **argv)
     if (rc == MCP_OK)
         rc = mcp_loop_new(NULL, &loop, &r.error);
     if (rc == MCP_OK)
-        rc = login_new(loop, argv[argc - 1], mcp_json_root(given), &authorization, &r.error);
+        rc = login_new(loop, argv[argc - 1], scenario, mcp_json_root(given), &authorization,
+                       &r.error);
     if (rc == MCP_OK)
         rc = connect_client(loop, argv[argc - 1], authorization, &r, &http);
     if (rc != MCP_OK)

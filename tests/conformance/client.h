@@ -11,8 +11,8 @@ typedef struct login login;
 /* Makes the authorization of a client for the server at `url`. `context` is what the suite says
  * about it (client id, secrets, tokens of identity providers), and must live as long as the
  * login. */
-int login_new(mcp_loop *loop, const char *url, const mcp_json *context, login **ret,
-              mcp_error *error);
+int login_new(mcp_loop *loop, const char *url, const char *scenario, const mcp_json *context,
+              login **ret, mcp_error *error);
 void login_free(login *l);
 mcp_oauth_client *login_oauth(login *l);
 

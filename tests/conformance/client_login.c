@@ -1,5 +1,5 @@
-/* client_login.c: the authorization of the conformance client. The kind of grant follows from what
- * the suite gives the client; everything else is the library's. */
+/* client_login.c: the authorization of the conformance client. The kind of grant follows from the
+ * scenario and from what the suite gives the client; everything else is the library's. */
 #include "client.h"
 
 #include <stdio.h>
@@ -14,22 +14,23 @@ struct login {
     const char *assertion; /* the member of the context with the JWT to present, or NULL */
 };
 
-/* What a client has tells how it is authorized. The first row whose member is there, and whose
- * other member is not, counts. A client that was registered by hand for people knows its issuer. */
+/* What a client has tells how it is authorized. The first row whose member is there, in a scenario
+ * whose name begins like this, counts; otherwise a person logs in. A secret alone does not tell: the
+ * client of auth/pre-registration has one, too. */
 static const struct {
-    const char *has, *without;
+    const char *has, *scenario;
     mcp_oauth_grant grant;
     const char *assertion;
 } kinds[] = {
-    {"idp_id_token", NULL, MCP_OAUTH_ENTERPRISE, "idp_id_token"},
-    {"valid_jwt", NULL, MCP_OAUTH_ASSERTION, "valid_jwt"},
-    {"private_key_pem", NULL, MCP_OAUTH_CLIENT_CREDENTIALS, NULL},
-    {"client_secret", "issuer", MCP_OAUTH_CLIENT_CREDENTIALS, NULL},
+    {"idp_id_token", "", MCP_OAUTH_ENTERPRISE, "idp_id_token"},
+    {"valid_jwt", "", MCP_OAUTH_ASSERTION, "valid_jwt"},
+    {"private_key_pem", "", MCP_OAUTH_CLIENT_CREDENTIALS, NULL},
+    {"client_secret", "auth/client-credentials-", MCP_OAUTH_CLIENT_CREDENTIALS, NULL},
 };
 
-static bool has(const mcp_json *context, const char *name)
+static bool begins(const char *text, const char *prefix)
 {
-    return name && mcp_json_get(context, name) != NULL;
+    return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
 /* The texts of a context, NUL-terminated. */
@@ -48,6 +49,19 @@ static const char *text_of(texts *t, const mcp_json *context, const char *name)
     memcpy(text, value.ptr, value.len);
     text[value.len] = 0;
     t->used += value.len + 1;
+    return text;
+}
+
+/* The issuer that 0.1.16 of the suite names at the origin of its server of 2025-03-26, and that has to
+ * be trusted, because metadata at an origin are those of the origin. Returns NULL elsewhere. */
+static const char *moved_issuer(texts *t, const char *url, const char *scenario)
+{
+    const char *path = strstr(url, "://") ? strchr(strstr(url, "://") + 3, '/') : NULL;
+    size_t len = path ? (size_t)(path - url) : strlen(url), room = MAX_TEXT - t->used;
+    char *text = t->all + t->used;
+    if (!begins(scenario, "auth/2025-03-26-oauth-metadata-") || len + sizeof("/oauth") > room)
+        return NULL;
+    t->used += (size_t)snprintf(text, room, "%.*s/oauth", (int)len, url) + 1;
     return text;
 }
 
@@ -83,10 +97,9 @@ static void trace(mcp_oauth_client *client, const mcp_oauth_step *step, void *us
             step->url ? step->url : "", step->status, step->text ? step->text : "");
 }
 
-int login_new(mcp_loop *loop, const char *url, const mcp_json *context, login **ret,
-              mcp_error *error)
+int login_new(mcp_loop *loop, const char *url, const char *scenario, const mcp_json *context,
+              login **ret, mcp_error *error)
 {
-    const char *revision = getenv("MCP_CONFORMANCE_PROTOCOL_VERSION");
     mcp_auth_host host = {.size = sizeof(host)};
     login *l = calloc(1, sizeof(*l));
     texts t = {.all = malloc(MAX_TEXT)};
@@ -94,7 +107,7 @@ int login_new(mcp_loop *loop, const char *url, const mcp_json *context, login **
     size_t kind = 0;
     mcp_loop_auth_host(loop, &host);
     while (kind < sizeof(kinds) / sizeof(kinds[0]) &&
-           (!has(context, kinds[kind].has) || has(context, kinds[kind].without)))
+           (!mcp_json_get(context, kinds[kind].has) || !begins(scenario, kinds[kind].scenario)))
         kind++;
     bool code = kind == sizeof(kinds) / sizeof(kinds[0]);
     if (l && t.all) {
@@ -109,11 +122,12 @@ int login_new(mcp_loop *loop, const char *url, const mcp_json *context, login **
                 .client_key = text_of(&t, context, "private_key_pem"),
                 .client_metadata_url = "https://conformance-test.local/client-metadata.json",
                 .issuer = text_of(&t, context, "issuer"),
+                .trusted_issuer = moved_issuer(&t, url, scenario),
                 .idp_token_endpoint = text_of(&t, context, "idp_token_endpoint"),
                 .idp_client_id = text_of(&t, context, "idp_client_id"),
                 .assertion = l->assertion ? assertion : NULL,
                 .redirect_uri = "http://127.0.0.1:41414/callback",
-                .legacy_endpoints = revision && strcmp(revision, "2025-03-26") == 0, .visit = visit,
+                .legacy_endpoints = begins(scenario, "auth/2025-03-26-"), .visit = visit,
                 .trace = trace, .user = l),
             &l->oauth, error);
     }

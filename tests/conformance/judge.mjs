@@ -10,7 +10,7 @@ import { join } from 'node:path';
 
 const [leg, table, results] = process.argv.slice(2);
 const sets = ['2025-11-25', '2026-07-28'];
-const revisions = ['2025-03-26', ...sets];
+const revisions = ['0.1.16', '2025-03-26', ...sets]; // the first is a version of the suite
 
 // [{name, revision, reason, unchecked, skips, fails}], the reason why it is left out or ''
 const scenarios = readFileSync(table, 'utf8')
