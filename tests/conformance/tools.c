@@ -143,6 +143,25 @@ static int call_reconnecting(mcp_request *req, const mcp_json *arguments, void *
     return MCP_PENDING;
 }
 
+/* ---- a call to cancel ------------------------------------------------------------------------ */
+
+static int end_slow(mcp_request *req, void *user)
+{
+    (void)user;
+    return mcp_reply_text(req, "The time is over.");
+}
+
+static int call_for_long(mcp_request *req, const mcp_json *arguments, void *user)
+{
+    int64_t ms = mcp_json_int(mcp_json_get(arguments, "durationMs"), 0);
+    (void)user;
+    return mcp_request_repeat(req, (uint64_t)ms, end_slow, NULL);
+}
+
+static const char duration_schema[] = "{\"type\":\"object\",\"required\":[\"durationMs\"],"
+                                      "\"properties\":{\"durationMs\":{\"type\":\"integer\","
+                                      "\"minimum\":0,\"maximum\":600000}}}";
+
 /* ---- rules of the protocol ------------------------------------------------------------------- */
 
 static int call_without_capability(mcp_request *req, const mcp_json *arguments, void *user)
@@ -215,6 +234,20 @@ static const char all_keywords_schema[] =
     "\"then\":{\"required\":[\"phone\"]},\"else\":{\"required\":[\"email\"]},"
     "\"additionalProperties\":false}";
 
+/* Structured content that is no object: allowed from 2026-07-28 on. */
+static int call_array(mcp_request *req, const mcp_json *arguments, void *user)
+{
+    (void)arguments, (void)user;
+    return mcp_reply_structured(req, MCP_STR("[{\"hour\":\"09:00\",\"degrees\":18},"
+                                             "{\"hour\":\"10:00\",\"degrees\":19.5}]"));
+}
+
+static int call_number(mcp_request *req, const mcp_json *arguments, void *user)
+{
+    (void)arguments, (void)user;
+    return mcp_reply_structured(req, MCP_STR("42"));
+}
+
 /* ---- the list -------------------------------------------------------------------------------- */
 
 #define TOOL(tool_name, handler, text)                                                          \
@@ -238,6 +271,23 @@ static const mcp_tool tools[] = {
     TOOL("test_logging_tool", call_logging, "Logs, for who asked for it"),
     TOOL("test_trigger_tool_change", call_change_tools, "Changes the list of tools"),
     TOOL("test_trigger_prompt_change", call_change_prompts, "Changes the list of prompts"),
+    TOOL("test_tool_fast", call_text, "Answers at once"),
+    {.size = sizeof(mcp_tool),
+     .name = "test_tool_slow",
+     .description = "Answers after a time that the caller chooses",
+     .input_schema = duration_schema,
+     .call = call_for_long},
+    {.size = sizeof(mcp_tool),
+     .name = "sep_2106_array_output_tool",
+     .description = "Returns an array as structured content",
+     .output_schema = "{\"type\":\"array\",\"items\":{\"type\":\"object\","
+                      "\"required\":[\"hour\",\"degrees\"]}}",
+     .call = call_array},
+    {.size = sizeof(mcp_tool),
+     .name = "sep_2106_primitive_output_tool",
+     .description = "Returns a number as structured content",
+     .output_schema = "{\"type\":\"number\"}",
+     .call = call_number},
     {.size = sizeof(mcp_tool),
      .name = "test_header_region",
      .description = "Says a region that comes in a header too",

@@ -2,6 +2,7 @@
 # mcpctl call: arguments, the confirmation before the call, progress, and the server's questions
 # during the call.
 
+load support/eventually
 load support/mcpctl
 
 @test "tools" {
@@ -395,6 +396,38 @@ LINES
     kill -TERM $others # in the background SIGINT is ignored
     wait $others || :
     grep -q '"tasks/cancel"' cancelled
+}
+
+structured() { # KIND JSON: in 2025-11-25 only objects are allowed
+    run "$MCPCTL" call --yes --json "sep_2106_$1_output_tool" -s "$(cat url)"
+    [[ $output == *"\"structuredContent\":$2"* ]]
+    run "$MCPCTL" call --yes --json --revision 2025-11-25 "sep_2106_$1_output_tool" -s "$(cat url)"
+    [[ $status == 0 && $output != *structuredContent* && $output == *'"text"'* ]]
+}
+
+# The suite's scenarios for these are not released: cancellation, and structured content of any type.
+@test "call: what unreleased scenarios of the conformance suite want of a server" {
+    "$MCP_BUILD_DIR/tests/conformance-server" 0 >url 3>&- &
+    others=$!
+    eventually test -s url
+    structured array '[{"hour":"09:00","degrees":18},{"hour":"10:00","degrees":19.5}]'
+    structured primitive 42
+    run "$MCPCTL" tools --json -s "$(cat url)"
+    [[ $output == *'"outputSchema":{"type":"array"'* && $output == *'"outputSchema":{"type":"number"}'* ]]
+    run "$MCPCTL" call --yes test_tool_slow durationMs=0 -s "$(cat url)"
+    [ "$output" = 'The time is over.' ]
+    for revision in 2025-11-25 2026-07-28; do
+        "$MCPCTL" call --yes --revision $revision --trace slow test_tool_slow durationMs=600000 -s "$(cat url)" 3>&- &
+        caller=$!
+        eventually grep -q '"tools/call"' slow
+        kill -TERM $caller
+        wait $caller || :
+        rm slow
+        run "$MCPCTL" call --yes --revision $revision test_tool_fast -s "$(cat url)"
+        [[ $status == 0 && $output == *simple* ]]
+    done
+    kill $others
+    wait $others # what was cancelled is not waited for
 }
 
 @test "call --output: what is not text is saved, beside the text on stdout" {
