@@ -229,7 +229,7 @@ function explain(error) {
     if (error.kind === "program")
         return message("The program does not answer", h("p", {}, "Is it still running?"), button("Try again", () => run(start.enter().then(start.connect))));
     if (error.kind === "code")
-        return message("This page has to be opened again", again, h("p.muted", {}, "The secret of a page is kept in memory only, so a page that is loaded again has none."));
+        return message("This page has to be opened again", again, h("p.muted", {}, "The secret of a page stays in the tab in which it was opened."));
     if (error.kind === "exchange") return message("This page cannot be used", h("p", {}, error.message));
     if (error instanceof LoginError && config.mode !== "mcpctl") return askToken(secret || login?.authorization ? error.message : "", error.challenge);
     return message(error instanceof LoginError ? "This page is not valid any more" : "The server cannot be reached",

@@ -5,7 +5,7 @@ import { Client, LoginError } from "./mcp.js";
 import { Journal } from "./journal.js";
 
 export let config = {}; // what the program says about itself: /web/config
-export let secret; // of mcpctl web, or the token that was typed; it is kept in memory only
+export let secret; // of mcpctl web, or the token that was typed, which is kept in memory only
 export let login; // at an issuer (oauth.js), if the program says where
 export const journal = new Journal();
 
@@ -48,6 +48,20 @@ export class StartError extends Error {
     }
 }
 
+// The secret of a page of `mcpctl web` stays in its tab, so that the page can be loaded again. A browser may have no such
+// place, by its settings.
+const KEPT = "secret";
+function kept(value) {
+    try {
+        if (value) sessionStorage.setItem(KEPT, value);
+        return sessionStorage.getItem(KEPT) ?? undefined;
+    } catch {
+        return undefined;
+    }
+}
+
+const codeOf = hash => /^#code=([\w.~-]+)$/.exec(hash)?.[1];
+
 // The secret of a page of `mcpctl web`, for the code in its address.
 async function exchange(code) {
     try {
@@ -55,12 +69,13 @@ async function exchange(code) {
     } catch (error) {
         throw new StartError("exchange", error.message);
     }
+    kept(secret);
 }
 
 // Gets the configuration, and the right to use the page. Both are asked for at the same time.
 let exchanged; // a code is used once
 export async function enter() {
-    const code = /^#code=([\w.~-]+)$/.exec(location.hash)?.[1];
+    const code = codeOf(location.hash);
     exchanged ??= code && exchange(code).catch(error => {
         exchanged = undefined;
         throw error;
@@ -73,8 +88,9 @@ export async function enter() {
     }
     if (config.mode === "mcpctl") {
         history.replaceState(null, "", "/");
-        if (!exchanged) throw new StartError("code", "");
         await exchanged;
+        secret ??= kept();
+        if (!secret) throw new StartError("code", "");
     }
     if (config.logins?.length) login = new (await import("./oauth.js")).Login(config.logins, config.endpoint);
 }
@@ -91,6 +107,8 @@ export async function connect() {
     first.catch(() => {});
     return { client, first };
 }
+
+addEventListener("hashchange", () => codeOf(location.hash) && location.reload()); // another code was typed into this tab
 
 export const entered = location.search ? undefined : enter(); // with a query, an issuer has led back to the page
 export const connected = entered?.then(connect);

@@ -1,4 +1,4 @@
-// The web page of mcpd --page in Debian's Chromium.
+// The web page of mcpd --page and of mcpctl web in Debian's Chromium.
 
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -11,6 +11,7 @@ import { pictures } from './support/pictures.mjs';
 import { serve } from './support/server.mjs';
 import { makeTree } from './support/tree.mjs';
 import { until } from './support/wait.mjs';
+import { startWeb } from './support/web.mjs';
 
 const { MCPD, MCP_SOURCE_DIR } = process.env;
 const TOKEN = 'token-of-the-page-0123456789-0123456789';
@@ -364,6 +365,55 @@ describe('the page of mcpd', { timeout: 120_000, skip: missing }, () => {
         assert.ok(label.height < box.height * 1.5 && first.x + first.width <= label.x, 'the header has one line');
         assert.deepEqual(small.faults(), []);
         await small.context().close();
+    });
+});
+
+describe('the page of mcpctl web', { timeout: 120_000, skip: missing }, () => {
+    let tree, web, page;
+    before(async () => {
+        tree = makeTree();
+        web = startWeb(['--', MCPD, tree.root]);
+        page = await open(browser, await web.url);
+        await rows(page).first().waitFor();
+    });
+    after(async () => {
+        const faults = page?.faults();
+        await page?.context().close();
+        await web?.stop();
+        tree?.remove();
+        assert.deepEqual(faults, []);
+    });
+
+    it('goes on when it is loaded again, with a secret that only its tab has', async () => {
+        for (let i = 0; i < 2; i++) {
+            await page.reload();
+            await rows(page).first().waitFor();
+        }
+        const { secret, ...others } = await page.evaluate(() => ({ ...sessionStorage }));
+        assert.match(secret, /^[0-9a-f]{64}$/);
+        assert.deepEqual(others, {});
+        const elsewhere = await page.evaluate(() => JSON.stringify([location.href, document.cookie, { ...localStorage }]));
+        assert.ok(!elsewhere.includes(secret), elsewhere);
+        assert.deepEqual(await page.context().cookies(), []);
+        const tab = await page.context().newPage();
+        await tab.goto(page.url());
+        await tab.locator('h1', { hasText: 'opened again' }).waitFor();
+        assert.equal(await tab.evaluate(() => sessionStorage.length), 0);
+        await checkAccess(tab, 'no secret');
+        await tab.close();
+    });
+
+    it('takes an address that is typed into its tab, and no code twice', async () => {
+        await page.goto(await web.url); // to another fragment: the browser does not load the page
+        await page.locator('p', { hasText: 'the code was used already' }).waitFor();
+        await page.reload();
+        await rows(page).first().waitFor();
+    });
+
+    it('says that its secret is not valid any more', async () => {
+        await page.evaluate(() => sessionStorage.setItem('secret', '0'.repeat(64)));
+        await page.reload();
+        await page.locator('h1', { hasText: 'not valid any more' }).waitFor();
     });
 });
 
