@@ -74,7 +74,7 @@ export function panel(app) {
         const about = await app.program("/web/about");
         app.introduce(about);
         fill(servers, h("div.cards", {}, about.servers.map(s => h("article.card", {}, h("h3", {}, line(s.title || s.name, 200)),
-            h("p.address", {}, line(s.target, 1000)), s.uriPrefix && h("p.muted", {}, "Names begin with ", h("code", {}, line(s.prefix, 60)), ", addresses with ", h("code", {}, line(s.uriPrefix, 80))),
+            s.target !== s.title && h("p.address", {}, line(s.target, 1000)), s.uriPrefix && h("p.muted", {}, "Names begin with ", h("code", {}, line(s.prefix, 60)), ", addresses with ", h("code", {}, line(s.uriPrefix, 80))),
             s.problem && h("p.error", {}, line(s.problem, 500)), s.loginMessage && h("p.error", {}, line(s.loginMessage, 500)),
             s.login !== "none" && s.login !== undefined && h("p", {}, s.login === "running" ? "Logging in, in another tab…" : button("Log in", () => app.program("/web/login", { server: s.name }).then(again, e => say(e.message)))),
             s.hello && h("details", { open: about.servers.length === 1 }, h("summary", {}, `Its answer to ${line(s.hello.method, 60)}`), jsonView(s.hello.result, 2))))));
