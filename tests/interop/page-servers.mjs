@@ -191,7 +191,7 @@ describe('the page of mcpctl web', { timeout: 60_000, skip: missing }, () => {
             await checkAccess(page, 'Markdown');
             await page.panel('timeline');
             assert.equal(await page.inputValue('select[aria-label="Which messages"]'), 'programs');
-            assert.ok((await page.locator('main input[type=search]').boundingBox()).width > 100);
+            assert.ok((await page.locator('[data-panel=timeline] input[type=search]').boundingBox()).width > 100);
             assert.match(await page.locator('.top .version').innerText(), / · MCP 2026-07-28$/);
             await page.locator('label', { hasText: 'This page and mcpctl' }).waitFor();
             await page.locator('.row:visible', { hasText: 'resources/read' }).first().waitFor();

@@ -195,7 +195,7 @@ describe('the page of mcpd', { timeout: 120_000, skip: missing }, () => {
 
     it('shows the messages, filters, compares and exports them', async () => {
         await page.panel('timeline');
-        assert.ok((await page.locator('main input[type=search]').boundingBox()).width > 100);
+        assert.ok((await page.locator('[data-panel=timeline] input[type=search]').boundingBox()).width > 100);
         await page.fill('main input[type=search]', 'resources/read');
         await page.selectOption('select[aria-label=Kind]', 'request');
         await press(rows(page).first());
