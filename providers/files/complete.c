@@ -30,22 +30,28 @@ typedef struct completion {
     size_t len; /* of `path` */
 } completion;
 
-/* Returns whether the entry is a completion. A link is one only if it leads to a file. */
-static bool counts(completion *c, const files_slot *slot, const char *real, size_t real_len)
+/* Returns whether the entry is a completion. A link is one only if it leads to a file, or to a folder
+ * in a volume. */
+static bool counts(completion *c, const files_slot *slot, const char *real, size_t real_len,
+                   bool *is_dir)
 {
     char path[COMMON_PATH_MAX], target[COMMON_PATH_MAX];
     struct stat st;
     size_t from = real_len ? real_len + 1 : 0;
+    *is_dir = slot->type == DT_DIR;
     if (slot->type != DT_LNK)
         return true;
     memcpy(path, real, real_len);
     if (from)
         path[from - 1] = '/';
     memcpy(path + from, slot->name, (size_t)slot->len + 1);
-    return files_root_resolve(c->root, path, target, &st) == MCP_OK && S_ISREG(st.st_mode);
+    if (files_root_resolve(c->root, path, target, &st) != MCP_OK)
+        return false;
+    *is_dir = S_ISDIR(st.st_mode);
+    return !*is_dir || files_root_in_volume(c->root, path, target);
 }
 
-static int give(completion *c, const files_slot *slot)
+static int give(completion *c, const files_slot *slot, bool is_dir)
 {
     char value[2 * COMMON_PATH_MAX];
     size_t len = 0;
@@ -57,7 +63,7 @@ static int give(completion *c, const files_slot *slot)
     len += c->len;
     memcpy(value + len, slot->name, slot->len);
     len += slot->len;
-    if (slot->type == DT_DIR)
+    if (is_dir)
         value[len++] = '/';
     c->given++;
     return c->emit((mcp_str){value, len}, c->user);
@@ -67,12 +73,14 @@ static int give(completion *c, const files_slot *slot)
 static int give_all(completion *c, files_batch *batch, const char *real, size_t real_len)
 {
     const files_slot *slot;
+    bool is_dir;
     int rc = MCP_OK;
     while (rc == MCP_OK && (slot = files_batch_take(batch)) != NULL) {
-        if (!common_text_utf8((mcp_str){slot->name, slot->len}) || !counts(c, slot, real, real_len))
+        if (!common_text_utf8((mcp_str){slot->name, slot->len}) ||
+            !counts(c, slot, real, real_len, &is_dir))
             c->total--;
         else if (c->given < c->opt.max)
-            rc = give(c, slot);
+            rc = give(c, slot, is_dir);
     }
     return rc;
 }
@@ -120,6 +128,8 @@ static int in_folder(completion *c, mcp_str prefix)
         rc = files_root_resolve(c->root, rel, real, &st);
         if (rc == MCP_OK)
             rc = common_beneath_open_dir(c->root->at, real, &fd);
+        if (rc == MCP_OK && files_root_in_volume(c->root, rel, real))
+            memcpy(real, rel, len + 1);
     }
     if (rc != MCP_OK)
         return rc == MCP_ENOMEM || rc == MCP_EFILES ? rc : MCP_OK;
@@ -175,13 +185,13 @@ int files_complete(const files_roots *roots, size_t root, mcp_str value,
 /* Emits the root, because the value is a prefix of its path. */
 static int offer_root(completion *c)
 {
-    files_slot nothing = {.type = c->root->only ? DT_REG : DT_DIR, .name = ""};
+    files_slot nothing = {.name = ""};
     c->total++;
     if (c->given >= c->opt.max)
         return MCP_OK;
     c->lead = (mcp_str){c->root->path, c->root->path_len};
     c->len = 0;
-    return give(c, &nothing);
+    return give(c, &nothing, !c->root->only);
 }
 
 int files_complete_absolute(const files_roots *roots, mcp_str value,

@@ -240,20 +240,36 @@ static bool is_version(const files_root *root, const char *real, size_t begin, s
     return len > 0 && (size_t)len == end - begin && memcmp(target, real + begin, end - begin) == 0;
 }
 
-/* Checks the rules for what a link leads to, under the name by which it would be served. A file in a
- * version of a volume belongs to the volume's folder: its own hidden name changes with each update. */
-static int check_target(const files_root *root, const char *real, bool is_dir)
+/* Writes the name under which a file or folder would be served: a version of a volume counts as little
+ * as if its contents were in the volume's own folder, because its hidden name changes with each
+ * update. */
+static void put_served_name(const files_root *root, const char *real, char name[COMMON_PATH_MAX])
 {
-    char name[COMMON_PATH_MAX];
     size_t len = strlen(real), begin = 0;
     memcpy(name, real, len + 1);
-    for (size_t end; !is_dir && begin < len; begin = end + 1) {
+    for (size_t end; begin < len; begin = end + 1) {
         end = begin + strcspn(real + begin, "/");
         if (real[end] != '/' || !is_version(root, real, begin, end))
             continue;
         memmove(name + begin, real + end + 1, len - end);
-        break;
+        return;
     }
+}
+
+bool files_root_in_volume(const files_root *root, const char *rel, const char *real)
+{
+    char name[COMMON_PATH_MAX];
+    put_served_name(root, real, name);
+    return strcmp(name, rel) == 0;
+}
+
+/* Checks the rules for what the link `rel` leads to, under the name by which it would be served. */
+static int check_target(const files_root *root, const char *rel, const char *real, bool is_dir)
+{
+    char name[COMMON_PATH_MAX];
+    if (is_dir && !files_root_in_volume(root, rel, real))
+        return check_visible(root, real, true);
+    put_served_name(root, real, name);
     return check_visible(root, name, is_dir);
 }
 
@@ -267,7 +283,22 @@ int files_root_resolve(const files_root *root, const char *rel, char real[COMMON
         rc = MCP_EACCESS;
     if (rc == MCP_OK)
         rc = check_visible(root, rel, S_ISDIR(st->st_mode));
-    return rc == MCP_OK ? check_target(root, real, S_ISDIR(st->st_mode)) : rc;
+    return rc == MCP_OK ? check_target(root, rel, real, S_ISDIR(st->st_mode)) : rc;
+}
+
+int files_root_open_folder(const files_root *root, const char *rel, int *ret_fd)
+{
+    char real[COMMON_PATH_MAX];
+    struct stat st;
+    int rc = common_beneath_open_dir(root->at, rel, ret_fd);
+    if (rc != COMMON_IS_LINK)
+        return rc;
+    rc = files_root_resolve(root, rel, real, &st);
+    if (rc == MCP_OK && (!S_ISDIR(st.st_mode) || !files_root_in_volume(root, rel, real)))
+        return MCP_ENOTFOUND;
+    if (rc == MCP_OK)
+        rc = common_beneath_open_dir(root->at, real, ret_fd);
+    return rc == COMMON_IS_LINK ? MCP_ENOTFOUND : rc;
 }
 
 /* Returns the path relative to the opened folder. */
@@ -289,7 +320,6 @@ int files_root_open(const files_root *root, const char *rel, int *ret_fd, struct
         if (rc != MCP_OK)
             return rc;
         /* If it is replaced by a link before it is opened, opening it fails. */
-        rel = real;
         rc = common_beneath_open(root->at, real, &fd, st);
         if (rc == COMMON_IS_LINK)
             rc = MCP_EACCESS;
@@ -299,7 +329,8 @@ int files_root_open(const files_root *root, const char *rel, int *ret_fd, struct
     if (root->only && !S_ISREG(st->st_mode))
         rc = MCP_EACCESS;
     else
-        rc = (linked ? check_target : check_visible)(root, rel, S_ISDIR(st->st_mode));
+        rc = linked ? check_target(root, rel, real, S_ISDIR(st->st_mode))
+                    : check_visible(root, rel, S_ISDIR(st->st_mode));
     if (rc != MCP_OK) {
         close(fd);
         return rc;

@@ -73,6 +73,15 @@ int files_root_awaits(const files_root *root, const char *rel);
 int files_root_resolve(const files_root *root, const char *rel, char real[COMMON_PATH_MAX],
                        struct stat *st);
 
+/* Returns whether `real`, to which the links in `rel` lead, is in the current version of a volume that
+ * Kubernetes made, and has the same name there: "a/b" and "..VERSION/a/b". Such a folder is walked
+ * under the link's name. It cannot form a loop, because the real path is as deep as the name. */
+bool files_root_in_volume(const files_root *root, const char *rel, const char *real);
+
+/* Opens a folder for reading its entries. One that is reached through a link is found only in a
+ * volume. Returns MCP_OK, MCP_ENOTFOUND, or the errors of common_beneath_open(). */
+int files_root_open_folder(const files_root *root, const char *rel, int *ret_fd);
+
 /* Returns the index of the root that owns a path below roots[i]: i, or a root that is
  * nested in it. */
 size_t files_roots_owner(const files_roots *roots, size_t i, const char *rel, size_t len);

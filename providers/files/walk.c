@@ -123,8 +123,7 @@ static int open_level(walker *w, level *lv)
         return MCP_OK;
     memcpy(path, w->at.path, lv->len);
     path[lv->len] = '\0';
-    int rc = common_beneath_open_dir(w->root->at, path, &lv->fd);
-    return rc == COMMON_IS_LINK ? MCP_ENOTFOUND : rc;
+    return files_root_open_folder(w->root, path, &lv->fd);
 }
 
 /* Pushes the folder that the first `len` bytes of the position name. Returns MCP_ENOTFOUND if it
@@ -232,8 +231,8 @@ static int deliver(walker *w, bool is_dir, const struct stat *st)
     return rc;
 }
 
-/* Gets the status of the entry at the position, following links to files. Returns MCP_ENOTFOUND if
- * the entry is not listed. */
+/* Gets the status of the entry at the position, following links to files, and to folders in volumes.
+ * Returns MCP_ENOTFOUND if the entry is not listed. */
 static int look(walker *w, const level *lv, unsigned char type, struct stat *st)
 {
     char real[COMMON_PATH_MAX];
@@ -242,7 +241,9 @@ static int look(walker *w, const level *lv, unsigned char type, struct stat *st)
         int rc = files_root_resolve(w->root, w->at.path, real, st);
         if (serious(rc))
             return rc;
-        return rc == MCP_OK && S_ISREG(st->st_mode) ? MCP_OK : MCP_ENOTFOUND;
+        bool is = rc == MCP_OK &&
+                  (S_ISREG(st->st_mode) || files_root_in_volume(w->root, w->at.path, real));
+        return is ? MCP_OK : MCP_ENOTFOUND;
     }
     const char *name = w->at.path + name_at(lv->len);
     if (fstatat(lv->fd, name, st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0)
@@ -266,11 +267,11 @@ static int visit(walker *w, const files_slot *slot)
     if (files_roots_owner(w->roots, index, w->at.path, w->at.len) != index)
         return MCP_OK;
     int rc = look(w, lv, slot->type, &st);
-    if (rc == MCP_OK)
-        rc = deliver(w, slot->type == DT_DIR, &st);
-    else if (!serious(rc))
-        return MCP_OK;
-    if (rc != MCP_OK || w->cut || slot->type != DT_DIR || depth_of(w) >= w->max_depth)
+    if (rc != MCP_OK)
+        return serious(rc) ? rc : MCP_OK;
+    bool is_dir = S_ISDIR(st.st_mode);
+    rc = deliver(w, is_dir, &st);
+    if (rc != MCP_OK || w->cut || !is_dir || depth_of(w) >= w->max_depth)
         return rc;
     rc = push_level(w, w->at.len);
     return serious(rc) ? rc : MCP_OK;
@@ -455,19 +456,22 @@ int files_walk_page(const files_roots *roots, const files_cursor *in,
     return rc;
 }
 
-/* Resolves the folder to its real path and pushes it. */
+/* Resolves the folder to its real path, if it is not one in a volume, and pushes it. */
 static int enter_folder(walker *w, const char *rel)
 {
     char real[COMMON_PATH_MAX];
     struct stat st;
+    bool linked = false;
     int fd;
     int rc = common_beneath_open_dir(w->root->at, rel, &fd);
     if (rc == MCP_OK)
         close(fd);
     else if (rc == COMMON_IS_LINK)
-        rc = files_root_resolve(w->root, rel, real, &st), rel = real;
+        rc = files_root_resolve(w->root, rel, real, &st), linked = true;
     if (rc != MCP_OK)
         return rc;
+    if (linked && !files_root_in_volume(w->root, rel, real))
+        rel = real;
     size_t len = strlen(rel);
     if (len >= COMMON_PATH_MAX)
         return MCP_ENOTFOUND;

@@ -11,8 +11,9 @@
  *
  * Regular files and folders are listed. A link is listed as the file that it leads to, if that file
  * is beneath the same root and is served. Links to folders are not listed, because they could form
- * loops. Entries with a path of 4,096 bytes or more, that vanish meanwhile, or that cannot be read,
- * are skipped. A root that is gone has one entry, which says so.
+ * loops, except in volumes that Kubernetes makes (files_root_in_volume()). Entries with a path of
+ * 4,096 bytes or more, that vanish meanwhile, or that cannot be read, are skipped. A root that is
+ * gone has one entry, which says so.
  */
 #ifndef FILES_WALK_H
 #define FILES_WALK_H
@@ -75,7 +76,8 @@ int files_walk_page(const files_roots *roots, const files_cursor *in,
 
 /* Emits the contents of the folder `rel` in the same order, at most options->max entries. `depth`
  * is the number of levels; 1 means only its entries, and 0 means 1. result->more is true if entries
- * are missing. A folder that is reached through a link is listed under its real path. Returns
+ * are missing. A folder that is reached through a link is listed under its real path, except in
+ * volumes. Returns
  * MCP_ENOTFOUND, MCP_EACCESS, or the results of files_walk_page(). */
 int files_dir_page(const files_roots *roots, size_t root, const char *rel, size_t depth,
                    const files_walk_options *options, files_emit_fn *emit, void *user,

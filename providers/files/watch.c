@@ -177,6 +177,8 @@ typedef struct event {
     const char *path;
     size_t len, name; /* length of the path; offset of the name */
     bool is_dir, served;
+    bool
+        is_version; /* a volume of Kubernetes gets another version, so all below its folder may differ */
 } event;
 
 /* Handles an event that says that the folder itself was deleted, moved away or unmounted. */
@@ -199,7 +201,7 @@ static void event_for_subs(files_watch *w, const event *e)
         tell_updated(w, exact);
     }
     if (changed && e->dir->pins) {
-        mcp_str path = {e->path, e->len};
+        mcp_str path = {e->path, e->is_version ? e->dir->node.len : e->len};
         each_sub(w, look_again_below, &path);
     }
     files_sub *folder = find_sub(w, e->dir->node.path, e->dir->node.len);
@@ -215,8 +217,8 @@ static void event_for_lists(files_watch *w, const event *e)
         if (e->is_dir && e->mask & appeared && w->list_on && !files_watch_found(w, e->path, e->len))
             w->dirs.spent = true;
         tell_list(w, e->is_dir ? NULL : e->path); /* a folder may bring more entries */
-    } else if (w->o.rules && strcmp(e->path + e->name, ".gitignore") == 0) {
-        tell_list(w, NULL); /* the set of excluded entries may have changed */
+    } else if (e->is_version || (w->o.rules && strcmp(e->path + e->name, ".gitignore") == 0)) {
+        tell_list(w, NULL); /* the set of entries may have changed */
     }
 }
 
@@ -228,6 +230,7 @@ static void on_entry(files_watch *w, files_dir *d, uint32_t mask, const char *na
     if (!len)
         return;
     e.is_dir = (mask & IN_ISDIR) != 0;
+    e.is_version = mask & appeared && strcmp(name, "..data") == 0;
     e.served = (mask & structure) && files_watch_visible(w, path, e.is_dir);
     if (e.is_dir && mask & IN_MOVED_FROM)
         files_dirs_drop_below(&w->dirs, path, len);

@@ -24,8 +24,8 @@ static const struct {
     size_t max, total;
     const char *expected;
 } cases[] = {
-    {"", 0, 5, "a.txt ab link.c src/ to-src/"},
-    {"", 2, 5, "a.txt ab"},
+    {"", 0, 6, "a.txt ab link.c src/ to-src/ vol/"},
+    {"", 2, 6, "a.txt ab"},
     {"a", 0, 2, "a.txt ab"},
     {"src", 0, 1, "src/"},
     {"src/", 0, 3, "src/main.c src/main.h src/sub/"},
@@ -43,6 +43,9 @@ static const struct {
     {"src/../", 0, 0, ""},
     {"out/", 0, 0, ""},
     {"l", 0, 1, "link.c"},
+    {"vol/", 0, 2, "vol/k/ vol/key"},
+    {"vol/k/", 0, 2, "vol/k/m/ vol/k/x"},
+    {"vol/k/m/", 0, 1, "vol/k/m/y"},
 };
 
 static void make(tree *t)
@@ -61,6 +64,13 @@ static void make(tree *t)
     tree_link(t, "out", "/etc");
     tree_link(t, "dangling", "nothing");
     assert_int_equal(mkdir(tree_at(t, "to-src"), 0777), 0);
+    tree_file(t, "vol/..v1/key", ""); /* a volume of Kubernetes */
+    tree_file(t, "vol/..v1/k/x", "");
+    tree_file(t, "vol/..v1/k/m/y", "");
+    tree_link(t, "vol/..data", "..v1");
+    tree_link(t, "vol/key", "..data/key");
+    tree_link(t, "vol/k", "..data/k");
+    tree_link(t, "vol/other", "..data/k");
 }
 
 static void assert_values(values *v, const char *expected)

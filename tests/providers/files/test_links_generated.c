@@ -11,28 +11,52 @@
 
 enum { TREES = 60, LINKS = 14 };
 
-static const char *const folders[] = {"",          "sub/",  "..v1/",    "..v2/",
-                                      "..v1/sub/", ".dot/", "sub/..v1/"};
+static const char *const folders[] = {"",          "sub/",      "..v1/",       "..v2/",
+                                      "..v1/sub/", ".dot/",     "sub/..v1/",   "..v1/k/",
+                                      "..v2/k/m/", "..v1/k/m/", "..v1/k/..v3/"};
 static const char *const files[] = {"a", "b.txt", ".env", "..odd"};
 
 static void make(const tree *t)
 {
-    static const char *const names[] = {"a", "b.txt", "c", "d", "e", ".f"};
-    static const char *const targets[] = {
-        "a",        "b.txt",        ".env",        "c",      "d",          "sub",    "sub/a",
-        "..data/a", "..data/b.txt", "..data/.env", "..v1/a", "..v2/b.txt", ".dot/a", "..data/sub/a",
-        "../a",     "/etc/passwd",  "../../..",    "..data", "..odd",      "e"};
+    static const char *const names[] = {"a",        "b.txt",        "c", "d", "e", ".f", "k",
+                                        "..v1/k/c", "..v1/k/..data"};
+    static const char *const targets[] = {"..data/k",
+                                          "..data/k",
+                                          "..data/k",
+                                          "..v3",
+                                          "m",
+                                          "../..",
+                                          "a",
+                                          "b.txt",
+                                          ".env",
+                                          "c",
+                                          "d",
+                                          "sub",
+                                          "sub/a",
+                                          "..data/a",
+                                          "..data/b.txt",
+                                          "..data/.env",
+                                          "..v1/a",
+                                          "..v2/b.txt",
+                                          ".dot/a",
+                                          "..data/sub/a",
+                                          "../a",
+                                          "/etc/passwd",
+                                          "../../..",
+                                          "..data",
+                                          "..odd",
+                                          "e"};
     char path[200];
-    for (size_t i = 0; i < 7; i++)
+    for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++)
         for (size_t k = 0; k < 4; k++)
             if (dice(2)) {
                 snprintf(path, sizeof(path), "%s%s", folders[i], files[k]);
                 tree_file(t, path, path);
             }
     for (size_t i = 0; i < LINKS; i++) {
-        snprintf(path, sizeof(path), "%s/%s%s", t->path, dice(3) ? "" : "sub/", names[dice(6)]);
-        if (symlink(targets[dice(20)], path) != 0)
-            continue; /* it exists */
+        snprintf(path, sizeof(path), "%s/%s%s", t->path, dice(3) ? "" : "sub/", names[dice(9)]);
+        if (symlink(targets[dice(sizeof(targets) / sizeof(*targets))], path) != 0)
+            continue; /* it exists, or there is no such folder */
     }
     for (size_t i = 0; i < 2; i++) {
         snprintf(path, sizeof(path), "%s/%s..data", t->path, i ? "sub/" : "");
@@ -79,9 +103,25 @@ static bool may_open(const char *root, const char *rel)
     return !has_hidden(real + len + 1);
 }
 
+/* Returns whether the folder is in the tree: its links, if there are any, only lead to the version of a
+ * volume in which it has the same name. */
+static bool is_walked(const char *root, const char *rel)
+{
+    char path[PATH_MAX], real[PATH_MAX];
+    struct stat st;
+    size_t len = strlen(root);
+    snprintf(path, sizeof(path), "%s%s%s", root, *rel ? "/" : "", rel);
+    if (!realpath(path, real) || strncmp(real, root, len) != 0 || stat(real, &st) != 0)
+        return false;
+    if (real[len] && strcmp(real + len + 1, rel) != 0)
+        remove_version(root, real + len + 1);
+    return S_ISDIR(st.st_mode) && strcmp(real[len] ? real + len + 1 : "", rel) == 0 &&
+           !has_hidden(rel);
+}
+
 /* ---- comparing ------------------------------------------------------------------------------- */
 
-static char listed[100][100];
+static char listed[200][100];
 static size_t n_listed, n_checked;
 
 static int note(const files_entry *e, void *user)
@@ -108,20 +148,40 @@ static void check(const files_roots *roots, const char *rel)
     bool is = files_root_stat(&roots->items[0], rel, &st) == MCP_OK && S_ISREG(st.st_mode);
     if (may != is)
         fail_msg("%s/%s is %sopened", root, rel, is ? "" : "not ");
-    /* through a link to a folder nothing is listed: it may be a loop */
-    char path[PATH_MAX];
-    snprintf(path, sizeof(path), "%s/sub", root);
-    bool below = strncmp(rel, "sub/", 4) == 0 && lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
-    if (is_listed(rel) !=
-        (may && !below && strchr(rel + (strncmp(rel, "sub/", 4) == 0 ? 4 : 0), '/') == NULL))
+    /* through other links to folders nothing is listed: they may be loops */
+    char folder[200];
+    const char *slash = strrchr(rel, '/');
+    snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - rel) : 0, rel);
+    if (is_listed(rel) != (may && is_walked(root, folder)))
         fail_msg("%s/%s is %slisted", root, rel, is_listed(rel) ? "" : "not ");
     n_checked++;
+}
+
+static int note_inside(const files_entry *e, void *user)
+{
+    const char *folder = user;
+    assert_int_equal(strncmp(e->rel.ptr, folder, strlen(folder)), 0);
+    return MCP_OK;
+}
+
+/* A folder of a volume is read under its own name, never that of the version. */
+static void check_folder(const files_roots *roots, char *rel)
+{
+    files_walk_result result;
+    struct stat st;
+    bool walked = is_walked(roots->items[0].path, rel);
+    int rc = files_root_stat(&roots->items[0], rel, &st);
+    if (walked && (rc != MCP_OK || !S_ISDIR(st.st_mode)))
+        fail_msg("%s/%s is not found", roots->items[0].path, rel);
+    if (walked)
+        assert_int_equal(files_dir_page(roots, 0, rel, 9, NULL, note_inside, rel, &result), MCP_OK);
 }
 
 static void check_tree(const tree *t)
 {
     static const char *const names[] = {"a", "b.txt", "c", "d", "e", ".f", ".env", "..odd"};
-    static const char *const before[] = {"", "sub/", "..data/", "..v1/", "c/", "d/"};
+    static const char *const before[] = {"",   "sub/", "..data/", "..v1/", "c/",     "d/",
+                                         "k/", "k/m/", "k/c/",    "c/m/",  "k/..v3/"};
     files_roots roots;
     files_cursor at = {0};
     files_walk_result result;
@@ -130,11 +190,14 @@ static void check_tree(const tree *t)
     assert_int_equal(files_roots_open(&path, 1, NULL, NULL, &roots, NULL), MCP_OK);
     n_listed = 0;
     assert_int_equal(files_walk_page(&roots, &at, NULL, note, NULL, &at, &result), MCP_OK);
-    for (size_t i = 0; i < 6; i++)
+    for (size_t i = 0; i < sizeof(before) / sizeof(*before); i++) {
+        snprintf(rel, sizeof(rel), "%.*s", *before[i] ? (int)strlen(before[i]) - 1 : 0, before[i]);
+        check_folder(&roots, rel);
         for (size_t k = 0; k < 8; k++) {
             snprintf(rel, sizeof(rel), "%s%s", before[i], names[k]);
             check(&roots, rel);
         }
+    }
     files_roots_close(&roots);
 }
 
