@@ -12,6 +12,7 @@ typedef struct printing {
     const definitions *d;
     json_list json;
     table *table; /* for --long on a terminal */
+    size_t count;
 } printing;
 
 /* ---- fields ---------------------------------------------------------------------------------- */
@@ -118,6 +119,7 @@ static int on_page(ctl *c, const mcp_json *result, void *user)
     printing *p = user;
     mcp_json_iter it = {0};
     const mcp_json *list = mcp_json_get(result, p->d->capability);
+    p->count += mcp_json_count(list);
     bool in_columns = c->set.long_form && c->out_is_terminal && !c->set.json;
     int code = EXIT_OK;
     if (!in_columns || !mcp_json_count(list) || !put_table(c, p, list))
@@ -162,7 +164,9 @@ static void say_names(ctl *c, const definitions *d)
     if (!n.to)
         return;
     session_quietly(c, d->method, name_page, &n);
-    if (fclose(n.to) == 0 && n.count) {
+    if (!n.count)
+        fputs(" none at present", n.to);
+    if (fclose(n.to) == 0) {
         fprintf(stderr, "  %-*s", LABEL - 2, d->capability);
         text_put_wrapped(
             stderr, (mcp_str){text, len}, TEXT_LINE,
@@ -189,6 +193,16 @@ void definitions_say_instead(ctl *c, const char *lacking)
 
 /* ---- the list of one kind -------------------------------------------------------------------- */
 
+/* Otherwise an empty list looks as if nothing had been asked. */
+static void say_none(const ctl *c, const definitions *d)
+{
+    if (c->set.quiet)
+        return;
+    say("the server has no %s at present", d->capability);
+    if (c->session->stderr_written && !c->set.verbose)
+        hint("it has written to stderr, which -v shows");
+}
+
 int definitions_list(ctl *c, const definitions *d)
 {
     printing p = {.d = d};
@@ -201,6 +215,8 @@ int definitions_list(ctl *c, const definitions *d)
         definitions_say_instead(c, d->capability);
     if (c->set.json)
         code = json_list_end(c, &p.json, code);
+    if (code == EXIT_OK && !p.count && session_offers(c, d->capability))
+        say_none(c, d);
     table_free(p.table);
     return code;
 }

@@ -15,8 +15,9 @@ static const char *known_as(const char *word)
     static const struct {
         const char *word, *name;
     } table[] = {
-        {"list", "ls"},   {"resources", "ls"}, {"cat", "read"},        {"get", "read"},
-        {"tail", "read"}, {"search", "find"},  {"subscribe", "watch"}, {"run", "call"},
+        {"list", "ls"},   {"resources", "ls"},       {"cat", "read"},        {"get", "read"},
+        {"tail", "read"}, {"search", "find"},        {"subscribe", "watch"}, {"run", "call"},
+        {"grep", "find"}, {"templates", "template"},
     };
     for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
         if (strcmp(table[i].word, word) == 0)
@@ -50,6 +51,9 @@ static int take_word(command_line *line, const char *word)
         say("there is no command '%s'; did you mean '%s'?", word, meant);
     else
         say("there is no command '%s'", word);
+    if (strcmp(word, "search") == 0 || strcmp(word, "grep") == 0)
+        hint("'find' searches names; mcpd searches contents with the tool search_resources "
+             "(mcpd --resource-tools)");
     if (in_shell)
         hint("'help' lists the commands");
     else

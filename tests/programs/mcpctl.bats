@@ -130,6 +130,34 @@ SERVER
     [ "$stderr" = "" ]
 }
 
+@test "a list that is empty says so, and that the server has written why" {
+    mkdir "$BATS_TEST_TMPDIR/prompts"
+    apart "$MCPCTL" prompts -- "$MCPD" --prompts "$BATS_TEST_TMPDIR/prompts"
+    [ "$status" -eq 0 ]
+    [ "$output" = "" ]
+    [ "$stderr" = "mcpctl: the server has no prompts at present" ]
+    echo 'Say {{word}}' >"$BATS_TEST_TMPDIR/prompts/a.md"
+    apart "$MCPCTL" prompts -- "$MCPD" --prompts "$BATS_TEST_TMPDIR/prompts"
+    [[ $stderr == "mcpctl: the server has no prompts at present"*"-v shows" ]]
+    apart "$MCPCTL" prompts -v --json -- "$MCPD" --prompts "$BATS_TEST_TMPDIR/prompts"
+    [ "$output" = '{"prompts":[]}' ]
+    [[ $stderr == *"a.md:1: {{word}}"*"no prompts at present" && $stderr != *"-v shows" ]]
+    apart "$MCPCTL" prompts -q -- "$MCPD" --prompts "$BATS_TEST_TMPDIR/prompts"
+    [ "$stderr" = "" ]
+    apart "$MCPCTL" ls -- "$MCPD" --prompts "$BATS_TEST_TMPDIR/prompts"
+    [[ $stderr == *"no resources. It offers:"*"prompts"*"none at present" ]]
+}
+
+@test "search and grep: what finds names, and what contents" {
+    for word in search grep; do
+        apart "$MCPCTL" $word x -- "$MCPD" .
+        [ "$status" -eq 2 ]
+        [[ $stderr == *"did you mean 'find'?"*search_resources* ]]
+    done
+    apart "$MCPCTL" templates -- "$MCPD" .
+    [[ $stderr == *"did you mean 'template'?"* && $stderr != *search_resources* ]]
+}
+
 @test "info" {
     run "$MCPCTL" info -- "$stranger"
     [ "$status" -eq 0 ]
