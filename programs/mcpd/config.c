@@ -450,6 +450,22 @@ int config_fill(config *c, settings *s)
     return rc;
 }
 
+/* For --doctor: if the command line has names of servers of hosts, only what it names remains. */
+static void pick_servers(settings *now, size_t given)
+{
+    sources *list = &now->sources;
+    bool picked = false;
+    for (size_t i = 0; i < given; i++) {
+        const source *known =
+            sources_named(list->items + given, list->count - given, list->items[i].text);
+        if (known)
+            list->items[i] = *known;
+        picked = picked || known;
+    }
+    if (picked)
+        list->count = given;
+}
+
 int config_settings(const settings *line, bool strict, config_tell *tell, config **ret,
                     settings *now)
 {
@@ -460,5 +476,8 @@ int config_settings(const settings *line, bool strict, config_tell *tell, config
         return rc;
     if (!options_over(now, line))
         return tell("out of memory"), MCP_ENOMEM;
-    return servers_add(now, strict, tell);
+    rc = servers_add(now, strict, tell);
+    if (rc == MCP_OK && line->doctor)
+        pick_servers(now, line->sources.count);
+    return rc;
 }

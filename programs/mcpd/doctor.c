@@ -2,7 +2,6 @@
 #define _GNU_SOURCE
 #include "doctor.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -14,8 +13,6 @@
 #include <mcp/io.h>
 #include <mcp/sys/children.h>
 
-#include "about.h"
-#include "approve.h"
 #include "bus.h"
 #include "capacity.h"
 #include "commands.h"
@@ -25,14 +22,15 @@
 #include "secret.h"
 #include "secrets.h"
 #include "tokens.h"
-#include "upstreams.h"
+
+typedef struct item {
+    finding status;
+    char about[40], text[FINDING_TEXT];
+} item;
 
 /* The findings so far. They are global, like the program's output. */
 static struct {
-    struct {
-        finding status;
-        char about[40], text[400];
-    } items[256];
+    item items[256];
     size_t count;
     bool wrong;
 } found;
@@ -54,6 +52,27 @@ void doctor_find(finding status, const char *about, const char *format, ...)
 void doctor_tell(const char *line)
 {
     doctor_find(FINDING_WRONG, "configuration", "%s", line);
+}
+
+void doctor_write(int fd)
+{
+    const char *at = (const char *)found.items, *end = (const char *)(found.items + found.count);
+    for (ssize_t n = 1; at < end && n > 0; at += n)
+        n = write(fd, at, (size_t)(end - at));
+}
+
+bool doctor_read(FILE *from)
+{
+    item one;
+    size_t n;
+    while ((n = fread(&one, 1, sizeof(one), from)) == sizeof(one))
+        doctor_find(one.status, one.about, "%s", one.text);
+    return n == 0;
+}
+
+void doctor_forget(void)
+{
+    found.count = 0;
 }
 
 /* ---- the system ------------------------------------------------------------------------------ */
@@ -143,126 +162,6 @@ static void look_at_limits(const settings *now)
     doctor_find(held > memory / 4 * 3 ? FINDING_WARNING : FINDING_OK, "limits",
                 "memory: clients may occupy %llu of %llu MiB%s", held >> 20, memory >> 20,
                 held > memory / 4 * 3 ? ": lower --max-memory or --max-work-memory" : "");
-}
-
-/* ---- sources --------------------------------------------------------------------------------- */
-
-static size_t entries_of(const char *path)
-{
-    size_t n = 0;
-    DIR *d = opendir(path);
-    while (d && readdir(d))
-        n++;
-    if (d)
-        closedir(d);
-    return n > 2 ? n - 2 : 0;
-}
-
-static void look_at_path(const char *path)
-{
-    struct stat st;
-    if (stat(path, &st) < 0 || access(path, R_OK) < 0)
-        doctor_find(FINDING_WRONG, "source", "%s: %s", path, strerror(errno));
-    else if (S_ISDIR(st.st_mode) && access(path, X_OK) < 0)
-        doctor_find(FINDING_WRONG, "source", "%s: its entries cannot be opened: %s", path,
-                    strerror(errno));
-    else if (S_ISDIR(st.st_mode))
-        doctor_find(FINDING_OK, "source", "%s: a folder of %zu entries", path, entries_of(path));
-    else if (S_ISREG(st.st_mode))
-        doctor_find(FINDING_OK, "source", "%s: a file of %lld bytes", path, (long long)st.st_size);
-    else
-        doctor_find(FINDING_WRONG, "source", "%s: neither a folder nor a file", path);
-}
-
-static void put_count(FILE *to, size_t count, const char *noun)
-{
-    if (count)
-        fprintf(to, ", %zu %s%s", count, noun, count > 1 ? "s" : "");
-}
-
-static void put_texts(FILE *to, const char *before, const described_texts *list)
-{
-    for (size_t i = 0; i < list->count; i++)
-        fprintf(to, "%s%s", i ? ", " : before, list->items[i]);
-}
-
-/* Reports what a source offers by its options alone, and what a sandbox has to allow for it. */
-static void look_at_description(offer *o, const source *s, const char *shown)
-{
-    described d = {.n_templates = 0};
-    mcp_error error = {0};
-    char text[sizeof(found.items[0].text)] = "";
-    int rc = offer_describe(o, s, &d, &error);
-    FILE *to = rc == MCP_OK ? fmemopen(text, sizeof(text), "w") : NULL;
-    if (to) {
-        if (!d.alone)
-            put_texts(to, "", &d.prefixes);
-        put_count(to, d.n_resources, "resource");
-        put_count(to, d.n_templates, "template");
-        put_count(to, d.n_prompts, "prompt");
-        put_texts(to, ", the tool ", &d.tools);
-        put_texts(to, "; it opens ", &d.paths);
-        fputs(d.in_process ? "; it needs the process of the server" : "", to);
-        fclose(to);
-        doctor_find(FINDING_OK, "source", "%s: %s", shown, text);
-    } else if (rc < 0 && rc != MCP_EUNSUPPORTED)
-        doctor_find(FINDING_WRONG, "source", "%s: %s", shown,
-                    error.text[0] ? error.text : "it cannot be described");
-    described_clear(&d);
-}
-
-static void tell_tool(const char *line, void *user)
-{
-    char *const *shown = user;
-    doctor_find(FINDING_WARNING, "tools", "%s: %s", *shown ? *shown : "", line);
-}
-
-/* A database can be mounted although it is not reachable, so the module checks it. */
-static void look_at_module(offer *o, const source *s)
-{
-    const mcp_module *module;
-    mcp_error error = {0};
-    mcp_str name = mcp_str_from(s->module);
-    if (!s->module)
-        name = (mcp_str){s->text, strcspn(s->text, ":")};
-    char *shown = about_source(s);
-    if (modules_find(o->modules, name, &module, &error) != MCP_OK)
-        doctor_find(FINDING_WRONG, "source", "%s", error.text);
-    else if (approve_compare(o, s, tell_tool, &shown, &error) != MCP_OK)
-        doctor_find(FINDING_WRONG, "source", "%s: %s", shown ? shown : "",
-                    error.text[0] ? error.text : "its options are wrong");
-    else {
-        bool tried = modules_can_try(module), server = strcmp(module->name, "mcp") == 0;
-        doctor_find(FINDING_OK, "source", "%s: %s%sby the module %s (%s), built with libmcp %s",
-                    shown ? shown : "",
-                    server  ? upstreams_said()
-                    : tried ? "answers"
-                            : "",
-                    tried ? "; " : "", module->name,
-                    module->about ? module->about : "no description", module->version);
-        look_at_description(o, s, shown ? shown : "");
-    }
-    free(shown);
-}
-
-static void look_at_sources(const settings *now, offer *o)
-{
-    mcp_error error = {0};
-    for (size_t i = 0; i < now->modules.count; i++)
-        if (modules_load(o->modules, now->modules.items[i], &error) != MCP_OK)
-            doctor_find(FINDING_WRONG, "module", "%s", error.text);
-    if (upstreams_use_approvals(now->approved, now->withhold_changed, &error) != MCP_OK)
-        doctor_find(FINDING_WRONG, "approved", "%s", error.text);
-    for (size_t i = 0; i < now->sources.count; i++) {
-        if (source_is_module(&now->sources.items[i]))
-            look_at_module(o, &now->sources.items[i]);
-        else
-            look_at_path(now->sources.items[i].text);
-    }
-    if (!now->sources.count && !now->prompts)
-        doctor_find(FINDING_WRONG, "source", "nothing is served: name a folder or a file");
-    if (now->prompts && access(now->prompts, R_OK | X_OK) < 0)
-        doctor_find(FINDING_WRONG, "prompts", "%s: %s", now->prompts, strerror(errno));
 }
 
 /* ---- command tools --------------------------------------------------------------------------- */
@@ -433,7 +332,7 @@ int doctor_look(const settings *now, offer *o, bool configured)
             doctor_find(FINDING_OK, "configuration", "%s: it is valid", now->config);
         if (o->config && secrets_in(config_written(o->config)))
             look_at_file("configuration", now->config, SETTINGS);
-        look_at_sources(now, o);
+        doctor_sources(now, o);
         look_at_tools(o);
         look_at_http(now, o);
         bus_look(now);
@@ -441,7 +340,7 @@ int doctor_look(const settings *now, offer *o, bool configured)
     if (now->json)
         return report_json(now, o, configured);
     print_findings();
-    found.count = 0;
+    doctor_forget();
     if (configured)
         doctor_offer(now, o, NULL);
     print_findings();

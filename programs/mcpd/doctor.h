@@ -6,6 +6,8 @@
 #ifndef MCPD_DOCTOR_H
 #define MCPD_DOCTOR_H
 
+#include <stdio.h>
+
 #include "offer.h"
 #include "options.h"
 
@@ -15,10 +17,21 @@ void doctor_tell(const char *line);
  * something does not work. */
 int doctor_look(const settings *now, offer *o, bool configured);
 
-/* ---- shared by doctor.c, doctor_oauth.c and doctor_offer.c ---- */
+/* ---- shared by the files doctor*.c ---- */
+
+enum { FINDING_TEXT = 400 };
 
 typedef enum finding { FINDING_OK = 0, FINDING_WARNING, FINDING_WRONG } finding;
 void doctor_find(finding status, const char *about, const char *format, ...) MCP_PRINTF(3, 4);
+/* Writes the findings of this process to another one, which adds them to its own. Returns false if they
+ * were cut. */
+void doctor_write(int fd);
+bool doctor_read(FILE *from);
+/* Forgets the findings so far, but not whether something was wrong. */
+void doctor_forget(void);
+
+/* Opens each source. */
+void doctor_sources(const settings *now, offer *o);
 
 /* Looks at the section oauth: fetches metadata and keys of each issuer. */
 void doctor_oauth(const settings *now, config *c, mcp_loop *loop);

@@ -5,11 +5,13 @@
 #include <stdlib.h>
 
 #include <common/text.h>
+#include <mcp/auth.h>
 #include <mcp/io.h>
 #include <prompts.h>
 
 #include "doctor.h"
 #include "inquiry.h"
+#include "oauth.h"
 #include "tokens.h"
 
 enum { SHOWN = 5, MOST_PRINCIPALS = 32, ANSWER_S = 20 };
@@ -36,16 +38,14 @@ typedef struct seen {
     char why[200]; /* there is no list */
 } seen;
 
-static seen look(inquiry *i, size_t l)
+static seen look(const inquiry_question *q, size_t l)
 {
-    seen s = {.outcome = inquiry_ask(i, lists[l].method, ANY_HOST, &s.result)};
-    mcp_str text = mcp_json_string(mcp_json_get(s.result, "message"));
+    seen s = {.outcome = q->outcome, .result = q->outcome == INQUIRY_RESULT ? q->answer : NULL};
+    mcp_str text = mcp_json_string(mcp_json_get(q->answer, "message"));
     if (s.outcome == INQUIRY_NO_ANSWER)
         snprintf(s.why, sizeof(s.why), "there was no answer within %d s", ANSWER_S);
     else if (s.outcome == INQUIRY_ERROR)
         snprintf(s.why, sizeof(s.why), "%.150s", text.len ? text.ptr : "the error has no message");
-    if (s.outcome != INQUIRY_RESULT)
-        s.result = NULL;
     if (s.why[0])
         doctor_find(FINDING_WRONG, lists[l].one, "%s: %s", lists[l].method, s.why);
     return s;
@@ -115,13 +115,52 @@ static void find_tools(const char *principal, const mcp_json *result)
                     principal);
 }
 
-static void show(mcp_loop *loop, mcp_server *server, const char *principal, mcp_json_writer *w)
+/* Makes the identity of a caller: the name of a token, or the claims of an access token. *ret is NULL for an
+ * anonymous caller. */
+static int identity_of(const char *caller, const config *c, mcp_identity **ret, mcp_error *error)
+{
+    char principal[1024];
+    mcp_json_doc *doc = NULL;
+    *ret = NULL;
+    if (strcmp(caller, "anonymous") == 0)
+        return MCP_OK;
+    if (caller[0] != '{')
+        return mcp_identity_new(MCP_OPTIONS(mcp_identity_options, .principal = caller), ret, error);
+    int rc = mcp_json_parse(mcp_str_from(caller), NULL, NULL, &doc, error);
+    const mcp_json *claims = mcp_json_root(doc), *issuer = mcp_json_get(claims, "iss");
+    mcp_str name = mcp_json_string(mcp_json_get(claims, "sub"));
+    if (rc == MCP_OK && !issuer)
+        issuer = mcp_json_get(mcp_json_at(mcp_json_get(oauth_section(c), "issuers"), 0), "issuer");
+    const char *from = mcp_json_string(issuer).ptr;
+    if (rc == MCP_OK)
+        rc = mcp_auth_principal(from ? from : "", name.len ? name : MCP_STR("somebody"), principal,
+                                sizeof(principal), &(size_t){0});
+    if (rc == MCP_EINVAL)
+        snprintf(error->text, sizeof(error->text),
+                 "claims need an issuer: \"iss\", or the section oauth");
+    if (rc == MCP_OK)
+        rc = mcp_identity_new(
+            MCP_OPTIONS(mcp_identity_options, .principal = principal, .claims = caller,
+                        .scopes = mcp_json_string(mcp_json_get(claims, "scope")).ptr,
+                        .issuer = from),
+            ret, error);
+    mcp_json_free(doc);
+    return rc;
+}
+
+static void show(mcp_loop *loop, mcp_server *server, const char *principal, const config *c,
+                 mcp_json_writer *w)
 {
     inquiry i;
-    int rc = inquiry_begin(&i, loop, server, strcmp(principal, "anonymous") == 0 ? NULL : principal,
-                           ANSWER_S * 1000);
+    mcp_identity *identity;
+    mcp_error error = {0};
+    int rc = identity_of(principal, c, &identity, &error);
+    if (rc == MCP_OK)
+        rc = inquiry_begin(&i, loop, server, identity, ANSWER_S * 1000);
+    mcp_identity_unref(identity);
     if (rc != MCP_OK) {
-        doctor_find(FINDING_WRONG, "offer", "as %s: %s", principal, mcp_error_text(rc));
+        doctor_find(FINDING_WRONG, "offer", "as %s: %s", principal,
+                    error.text[0] ? error.text : mcp_error_text(rc));
         return;
     }
     if (w) {
@@ -130,9 +169,14 @@ static void show(mcp_loop *loop, mcp_server *server, const char *principal, mcp_
     } else {
         printf("\nas %s:\n", principal);
     }
+    enum { LISTS = sizeof(lists) / sizeof(*lists) };
+    inquiry_question questions[LISTS + 1] = {[LISTS] = {"tools/list", TOOLS_ONLY}};
+    for (size_t l = 0; l < LISTS; l++)
+        questions[l] = (inquiry_question){.method = lists[l].method, .client = ANY_HOST};
+    inquiry_ask(&i, questions, LISTS + 1);
     bool resources = false, tools = false;
-    for (size_t l = 0; l < sizeof(lists) / sizeof(*lists); l++) {
-        seen s = look(&i, l);
+    for (size_t l = 0; l < LISTS; l++) {
+        seen s = look(&questions[l], l);
         bool any = mcp_json_count(mcp_json_get(s.result, lists[l].array)) > 0;
         resources = resources || (any && l < 2);
         tools = tools || (strcmp(lists[l].one, "tool") == 0 && (any || s.why[0]));
@@ -141,12 +185,11 @@ static void show(mcp_loop *loop, mcp_server *server, const char *principal, mcp_
         else
             print_list(l, &s);
     }
-    const mcp_json *found = NULL;
-    if (resources && !tools &&
-        inquiry_ask(&i, "tools/list", TOOLS_ONLY, &found) != INQUIRY_NO_ANSWER)
-        find_tools(principal, found);
+    if (resources && !tools && questions[LISTS].outcome != INQUIRY_NO_ANSWER)
+        find_tools(principal, questions[LISTS].answer);
     if (w)
         mcp_json_end(w);
+    inquiry_free_answers(questions, LISTS + 1);
     inquiry_end(&i);
 }
 
@@ -218,9 +261,9 @@ int doctor_offer(const settings *now, offer *o, mcp_json_writer *w)
     else if (rc != MCP_OK)
         doctor_find(FINDING_WRONG, "offer", "it cannot be served: see above");
     (void)tokens_load(now->token_file, o->config, &known, &error); /* already reported */
-    size_t n = rc == MCP_OK ? principals(now, o->config, known, list) : 0;
+    size_t n = rc != MCP_OK ? 0 : now->as ? 1 : principals(now, o->config, known, list);
     for (size_t i = 0; i < n; i++)
-        show(loop, server, list[i], w);
+        show(loop, server, now->as ? now->as : list[i], o->config, w);
     if (loop)
         mcp_loop_drain(loop, 2000);
     mcp_prompts_free(prompts);

@@ -385,6 +385,8 @@ static int refuse(const settings *line, const settings *s)
     }
     if ((line->install_file || line->yes) && !line->install)
         return say("--install-file and --yes need --install"), 2;
+    if (line->as && !line->doctor)
+        return say("--as belongs to --doctor"), 2;
     if (line->via && !line->print_config && !line->install)
         return say("--via belongs to --print-config and --install"), 2;
     return 0;

@@ -37,7 +37,14 @@ static const option table[] = {
      .at = AT(doctor),
      LINE_ONLY,
      .help = "Check the whole setup, report what works, what does not and what a host would "
-             "see, and exit."},
+             "see, and exit. With the names of configured sources, look only at these."},
+    {.name = "as",
+     .kind = OPTION_TEXT,
+     .at = AT(as),
+     .argument = "CALLER",
+     LINE_ONLY,
+     .help = "With --doctor: show what CALLER would see: the name of a token, anonymous, or the "
+             "claims of an access token as JSON, such as '{\"groups\":[\"admins\"]}'."},
     {.name = "json",
      .kind = OPTION_FLAG,
      .at = AT(json),

@@ -29,6 +29,8 @@ typedef struct sources {
 
 /* Returns false if out of memory. */
 bool sources_add(sources *list, const source *one);
+/* Returns the first one with this name or text, or NULL. */
+const source *sources_named(const source *list, size_t count, const char *name);
 /* Returns whether the source belongs to a module and is not a file or folder. */
 bool source_is_module(const source *s);
 
@@ -55,7 +57,7 @@ typedef struct settings {
     uint64_t calls_per_second, completions_per_second, polls_per_second;
     bool no_rate_limits, share_limits;
     bool version, help, help_man, help_schema;
-    const char *config, *completion;
+    const char *config, *completion, *as;
     bool check_config, doctor, json, list_modules;
 
     texts modules;

@@ -55,18 +55,33 @@ static bool copy_texts(texts *to, const texts *from)
     return true;
 }
 
+const source *sources_named(const source *list, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(list[i].text, name) == 0 || (list[i].name && strcmp(list[i].name, name) == 0))
+            return &list[i];
+    return NULL;
+}
+
 bool options_over(settings *file, const settings *line)
 {
     size_t count;
+    const sources configured = file->sources;
     const option *table = options_table(&count);
     bool ok = copy_texts(&file->kept, &line->kept);
     for (size_t i = 0; ok && i < count; i++)
         if (option_is_given(&table[i], line))
             ok = option_copy(&table[i], file, line);
     if (line->sources.count)
-        file->sources.count = 0;
-    for (size_t i = 0; ok && i < line->sources.count; i++)
-        ok = sources_add(&file->sources, &line->sources.items[i]);
+        file->sources = (sources){0};
+    for (size_t i = 0; ok && i < line->sources.count; i++) {
+        const source *given = &line->sources.items[i];
+        const source *known =
+            line->doctor ? sources_named(configured.items, configured.count, given->text) : NULL;
+        ok = sources_add(&file->sources, known ? known : given);
+    }
+    if (line->sources.count)
+        free(configured.items);
     texts_clear(&file->files);
     for (size_t i = 0; ok && i < file->sources.count; i++)
         if (!source_is_module(&file->sources.items[i]))

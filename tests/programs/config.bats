@@ -120,7 +120,7 @@ END
 
 @test "the committed schema has every option of the file" {
     "$MCPD" --help-schema | diff - "$BATS_TEST_DIRNAME/../../programs/mcpd/config.schema.json"
-    for option in $("$MCPD" --help | grep -o '^  --[a-z-]*' | grep -vE 'config|check|doctor|json|list-modules|install|via|yes|version|help|completion|approve$'); do
+    for option in $("$MCPD" --help | grep -o '^  --[a-z-]*' | grep -vE 'config|check|doctor|as$|json|list-modules|install|via|yes|version|help|completion|approve$'); do
         jq -e --arg key "${option#--}" '.properties[$key].description' \
             "$BATS_TEST_DIRNAME/../../programs/mcpd/config.schema.json" >/dev/null || { echo "$option"; return 1; }
     done
@@ -195,6 +195,52 @@ END
     run -0 --separate-stderr "$MCPD" --config access.json --prompts prompts --doctor --json
     [ "$(jq -c '[.ok, (.offers[] | [.principal, .resources.count, .prompts.count])]' <<<"$output")" = \
         '[true,["alice",5,1],["bob",3,0]]' ]
+}
+
+@test "--doctor: looks at all sources at once" {
+    # Each of the two answers only after the other has started.
+    printf '#!/bin/sh\ntouch "$1"\nuntil [ -e "$2" ]; do sleep 0.02; done\nexec "%s"\n' \
+        "$BATS_TEST_DIRNAME/support/workshop" >pair
+    chmod +x pair
+    run -0 --separate-stderr timeout 60 "$MCPD" --doctor 'mcp:./pair a b?name=one' 'mcp:./pair b a?name=two'
+    [[ "$output" == *"ok      source: mcp:./pair a b?name=one: answers after "*"ok      source: mcp:./pair b a?name=two: answers after "* ]]
+}
+
+@test "--doctor: a source whose check crashes, or does not end, is reported like any other" {
+    printf '#!/bin/sh\nmkdir once 2>/dev/null && kill -9 $PPID\nexec false\n' >killer
+    chmod +x killer
+    run -1 --separate-stderr "$MCPD" --doctor docs 'mcp:./killer?name=k' --no-isolate
+    [[ "$output" == *"ok      source: docs: a folder"* ]]
+    [[ "$output" == *"WRONG   source: mcp:./killer?name=k: the process that looked at it has crashed"* ]]
+}
+
+@test "--doctor SOURCE: only the sources of this name; --as: only what this caller would see" {
+    cat >c.json <<'END'
+{"sources": ["docs", {"module": "mcp", "source": "no-such-program", "name": "up"}], "http": "127.0.0.1:0",
+ "oauth": {"resource": "https://x.example/mcp", "issuers": [{"issuer": "https://login.example", "audiences": ["x"], "groups": "roles"}]},
+ "access": [{"effect": "deny"}, {"effect": "allow", "group": "admins", "resources": "docs"}, {"effect": "allow", "scope": "extra", "templates": "**", "otherwise": "hide"}]}
+END
+    run -1 --separate-stderr "$MCPD" --config c.json --doctor
+    [[ "$output" == *"WRONG   source: "*"no-such-program"* ]]
+    [[ "$output" == *": a folder of "* ]]
+    run -1 --separate-stderr "$MCPD" --config c.json --doctor up
+    [[ "$output" == *"WRONG   source: "*"no-such-program"* ]]
+    [[ "$output" != *": a folder of "* ]]
+    seen() { # CALLER
+        run --separate-stderr "$MCPD" --config c.json --doctor --json --as "$1" "$PWD/docs"
+        jq -c '[.offers[] | [.resources.count > 0, .resourceTemplates.count > 0]]' <<<"$output"
+    }
+    [ "$(seen anonymous)" = '[[false,false]]' ]
+    [ "$(seen '{"roles": ["staff"]}')" = '[[false,false]]' ]
+    [ "$(seen '{"roles": ["staff", "admins"]}')" = '[[true,false]]' ]
+    [ "$(seen '{"iss": "https://other.example", "roles": ["admins"]}')" = '[[false,false]]' ]
+    [ "$(seen '{"sub": "ann", "scope": "extra"}')" = '[[false,true]]' ]
+    run -1 --separate-stderr "$MCPD" --config c.json --doctor --as '{"sub": '
+    [[ "$output" == *"WRONG   offer: as {"* ]]
+    run -1 --separate-stderr "$MCPD" --doctor --as '{"sub": "ann"}' docs
+    [[ "$output" == *'claims need an issuer: "iss", or the section oauth'* ]]
+    run -2 --separate-stderr "$MCPD" --as ann docs
+    [[ "$stderr" == *"--as belongs to --doctor" ]]
 }
 
 @test "--doctor: reports everything that does not work, with exit status 1" {

@@ -111,45 +111,71 @@ static const char *first_uri(const mcp_json *result)
     return uri.ptr ? uri.ptr : "";
 }
 
+static const inquiry_question resources = {.method = "resources/list", .client = "c"};
+
 static void test_many_events(void **state)
 {
     inquiry i;
-    const mcp_json *result;
+    inquiry_question q = resources;
     (void)state;
     begin(&i, list_after_events);
-    assert_int_equal(inquiry_ask(&i, "resources/list", "c", &result), INQUIRY_RESULT);
-    assert_string_equal(first_uri(result), "t:late");
+    inquiry_ask(&i, &q, 1);
+    assert_int_equal(q.outcome, INQUIRY_RESULT);
+    assert_string_equal(first_uri(q.answer), "t:late");
     assert_int_equal(n_events, EVENTS);
+    inquiry_free_answers(&q, 1);
     end(&i);
 }
 
 static void test_late_answer(void **state)
 {
     inquiry i;
-    const mcp_json *result;
+    inquiry_question q = resources;
     (void)state;
     begin(&i, list_late);
     i.ms = 0;
-    assert_int_equal(inquiry_ask(&i, "resources/list", "c", &result), INQUIRY_NO_ANSWER);
-    assert_null(result);
+    inquiry_ask(&i, &q, 1);
+    assert_int_equal(q.outcome, INQUIRY_NO_ANSWER);
+    assert_null(q.answer);
     i.ms = LONG_MS;
-    assert_int_equal(inquiry_ask(&i, "resources/list", "c", &result), INQUIRY_RESULT);
-    assert_string_equal(first_uri(result), "t:second");
+    inquiry_ask(&i, &q, 1);
+    assert_int_equal(q.outcome, INQUIRY_RESULT);
+    assert_string_equal(first_uri(q.answer), "t:second");
+    inquiry_free_answers(&q, 1);
+    end(&i);
+}
+
+/* The first answer comes only when the second question has arrived. */
+static void test_at_once(void **state)
+{
+    inquiry i;
+    inquiry_question q[] = {resources, resources, {.method = "prompts/list", .client = "c"}};
+    (void)state;
+    begin(&i, list_late);
+    inquiry_ask(&i, q, 3);
+    assert_string_equal(first_uri(q[0].answer), "t:first");
+    assert_string_equal(first_uri(q[1].answer), "t:second");
+    assert_int_equal(q[2].outcome, INQUIRY_NOT_OFFERED);
+    inquiry_free_answers(q, 3);
     end(&i);
 }
 
 static void test_outcomes(void **state)
 {
     inquiry i;
-    const mcp_json *result;
+    inquiry_question q = resources;
     (void)state;
     begin(&i, NULL);
-    assert_int_equal(inquiry_ask(&i, "resources/list", "c", &result), INQUIRY_NOT_OFFERED);
+    inquiry_ask(&i, &q, 1);
+    assert_int_equal(q.outcome, INQUIRY_NOT_OFFERED);
+    inquiry_free_answers(&q, 1);
     end(&i);
     begin(&i, list_fails);
-    assert_int_equal(inquiry_ask(&i, "resources/list", "c", &result), INQUIRY_ERROR);
-    assert_string_equal(mcp_json_string(mcp_json_get(result, "message")).ptr,
+    inquiry_ask(&i, &q, 1);
+    assert_int_equal(q.outcome, INQUIRY_ERROR);
+    assert_string_equal(mcp_json_string(mcp_json_get(q.answer, "message")).ptr,
                         mcp_error_text(MCP_ENOMEM));
+    inquiry_free_answers(&q, 1);
     end(&i);
 }
 
@@ -158,6 +184,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_many_events),
         cmocka_unit_test(test_late_answer),
+        cmocka_unit_test(test_at_once),
         cmocka_unit_test(test_outcomes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
