@@ -136,10 +136,11 @@ typedef struct mcp_client_options {
      * The call may take max_timeout_ms in all; timeout_ms applies to each of its requests. */
     bool tasks;
     /* Called when the server violated the protocol and the client continues. `what` is one
-     * sentence. Two violations are reported. A modern server sends a request on its stream; such a
+     * sentence. Three violations are reported. A modern server sends a request on its stream; such a
      * request is not answered, and only the first one of a connection is reported. Entries of a list
      * do not have the shape that schema.json of the revision demands; they are left out of the list,
-     * and each such page is reported with their number and the fault of the first one. */
+     * and each such page is reported with their number and the fault of the first one. A notification
+     * does not have this shape; it is reported and ignored. */
     void (*misbehaved)(mcp_client *client, const char *what, void *user);
     /* The interval of pings to a legacy server, counted from its last answer to a ping. 0 means no
      * pings. Modern servers have no ping (2026-07-28, changelog, "Major changes", 5), so the client

@@ -219,7 +219,7 @@ static void on_refused(mcp_client *client, mcp_str name, const char *why, void *
     upstream_say(s->up, "warning", text);
 }
 
-/* Entries of a list that are malformed, and the like. */
+/* Malformed entries of lists, malformed notifications, and the like. */
 static void on_misbehaved(mcp_client *client, const char *what, void *user)
 {
     upstream_session *s = user;

@@ -1,9 +1,26 @@
 /* notifications.c: handles the notifications of a server and calls the program's callbacks.
  *
  * A notification is accepted on any exchange. A false notification causes at most one unneeded
- * request.
+ * request. A malformed one is reported and dropped.
  */
 #include "client/client.h"
+
+#include "protocol/shape.h"
+
+/* Returns whether the notification has the shape of its revision, and reports it if not. Before the
+ * server has answered the handshake, it is that of the revision which the client proposes. */
+static bool is_well_formed(mcp_client *client, const mcp__message *message)
+{
+    const mcp__revision *r = client->revision ? client->revision : client->start.trying;
+    mcp_error why = {0}, what = {0};
+    if (!r || mcp__shape_params(r, message->method, message->params, &why) == MCP_OK)
+        return true;
+    mcp__fail(&what, MCP_EPROTOCOL, 0, "a notification is malformed and ignored: %.*s: %s",
+              (int)message->method.len, message->method.ptr, why.text);
+    if (client->options.misbehaved)
+        client->options.misbehaved(client, what.text, client->options.user);
+    return false;
+}
 
 static mcp__call *call_of_token(mcp_client *client, const mcp_json *token)
 {
@@ -125,6 +142,8 @@ void mcp__client_notified(mcp_channel *channel, const mcp__message *message)
         {"notifications/cancelled", on_cancelled},
     };
     mcp_client *client = channel->state;
+    if (!is_well_formed(client, message))
+        return;
     client->connection.noted =
         mcp__call_of_message(client, client->connection.heard, message->params);
     if (client->revision && client->state != MCP__CLIENT_LOST) {

@@ -17,7 +17,7 @@
 
 /* Both return MCP_OK, or MCP_EPROTOCOL with the place and what was expected there in *error:
  * "/result/content/0/text: expected string, got nothing". A method or a revision without a row has no
- * shape, so that every value is MCP_OK. `params` may be NULL. */
+ * shape, so that every value is MCP_OK. `params`, of a request or a notification, may be NULL. */
 int mcp__shape_result(const mcp__revision *r, mcp_str method, const mcp_json *result,
                       mcp_error *error);
 int mcp__shape_params(const mcp__revision *r, mcp_str method, const mcp_json *params,

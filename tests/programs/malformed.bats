@@ -53,3 +53,15 @@ RESULTS
     [ "$output" = up_hello ]
     [[ $stderr == *"warning"*"up"*"1 of 2 entries of prompts/list are malformed and left out: /result/prompts/0/name"* ]]
 }
+
+@test "a malformed notification is said and ignored; the call goes on" {
+    local notice='notice={"method":"notifications/message","params":{"level":"loud","data":"x"}}'
+    run -0 --separate-stderr "$MCPCTL" call --yes say "$notice" 'result={"content":[]}' --verbose -- "$malformed"
+    echo "$stderr"
+    [[ $stderr == *"warning: a notification is malformed and ignored: notifications/message: /params/level: expected "*', got "loud"'* ]]
+    [[ $stderr != *"the server says"* ]]
+    run -0 --separate-stderr "$MCPCTL" call --yes up_say "$notice" 'result={"content":[]}' --verbose -- \
+        "$MCPD" --no-resource-tools "mcp:$malformed?name=up"
+    [[ $stderr == *"up"*"a notification is malformed and ignored: notifications/message: /params/level"* ]]
+    [[ $stderr != *"(loud)"* ]]
+}

@@ -465,6 +465,80 @@ static void test_log(void **state)
     }
 }
 
+static void on_misbehaved(mcp_client *client, const char *what, void *user)
+{
+    fake *f = user;
+    assert_ptr_equal(client, f->client);
+    f->pages++;
+    snprintf(f->text, sizeof(f->text), "%s", what);
+}
+
+/* Nobody sees a malformed notification. It is reported, and ends nothing. */
+static void test_malformed_notifications(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *message, *why;
+        bool only_legacy;
+    } bad[] = {
+        {NOTICE("message", "{\"level\":\"info\"}"),
+         "message: /params/data: expected object or array or ", false},
+        {NOTICE("message", "{\"level\":\"loud\",\"data\":1}"), "message: /params/level: expected ",
+         false},
+        {NOTICE("message", "{\"level\":\"info\",\"logger\":{},\"data\":1}"),
+         "message: /params/logger: expected string, got object", false},
+        {NOTICE("progress", "{\"progressToken\":1,\"progress\":\"2\"}"),
+         "progress: /params/progress: expected number, got string", false},
+        {NOTICE("progress", "{\"progressToken\":1.5,\"progress\":2}"),
+         "progress: /params/progressToken: expected string or integer, got another number", false},
+        {"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\"}",
+         "progress: /params: expected object, got nothing", false},
+        {NOTICE("resources/updated", "{\"uri\":[]}"),
+         "resources/updated: /params/uri: expected string, got array", false},
+        {NOTICE("tools/list_changed", "{\"_meta\":5}"),
+         "tools/list_changed: /params/_meta: expected object, got integer", false},
+        {NOTICE("prompts/list_changed", "{\"_meta\":[]}"),
+         "prompts/list_changed: /params/_meta: expected object, got array", false},
+        {NOTICE("resources/list_changed", "{\"_meta\":\"\"}"),
+         "resources/list_changed: /params/_meta: expected object, got string", false},
+        {NOTICE("cancelled", "{\"requestId\":{}}"),
+         "cancelled: /params/requestId: expected string or integer, got object", false},
+        {NOTICE("elicitation/complete", "{}"),
+         "elicitation/complete: /params/elicitationId: expected string, got nothing", true},
+        {NOTICE("tasks/status", "{\"taskId\":\"t\"}"),
+         "tasks/status: /params/createdAt: expected string, got nothing", true},
+    };
+    static const fake_reply scripts[2][FAKE_REPLIES] = {{MODERN, {"m", RESULT("{}")}},
+                                                        {LEGACY, {"m", RESULT("{}")}}};
+    for (int era = 0; era < 2; era++) {
+        fake f;
+        fake_ready(&f, scripts[era],
+                   MCP_OPTIONS(mcp_client_options, .log = on_log, .notification = on_notice,
+                               .misbehaved = on_misbehaved),
+                   false);
+        size_t reports = 0;
+        for (size_t i = 0; i < MCP__COUNT(bad); i++) {
+            if (bad[i].only_legacy && !era)
+                continue;
+            f.text[0] = 0;
+            fake_deliver(&f, bad[i].message, "", 0);
+            assert_int_equal(f.pages, ++reports);
+            assert_contains(f.text, "a notification is malformed and ignored: notifications/");
+            assert_contains(f.text, bad[i].why);
+        }
+        assert_string_equal(f.result, "");
+        fake_deliver(
+            &f, NOTICE("message", "{\"level\":\"info\",\"logger\":null,\"data\":null,\"x\":1}"), "",
+            0);
+        assert_string_equal(f.result, "notifications/message ");
+        assert_int_equal(f.pages, reports);
+        mcp_client_call(f.client, "m", NULL, fake_done, &f);
+        fake_run(&f);
+        assert_int_equal(f.rc, MCP_OK);
+        fake_close(&f);
+    }
+}
+
 /* The text of params has all the digits and escapes that the server wrote. */
 static void see_text(fake *f, mcp_client *client)
 {
@@ -596,6 +670,7 @@ int main(void)
         cmocka_unit_test(test_wait_is_not_possible),
         cmocka_unit_test(test_typed),
         cmocka_unit_test(test_log),
+        cmocka_unit_test(test_malformed_notifications),
         cmocka_unit_test(test_notification_text),
         cmocka_unit_test(test_trace),
         cmocka_unit_test(test_no_memory),

@@ -43,6 +43,16 @@ static const struct {
     {"sampling/createMessage", "CreateMessageRequest", true},
     {"elicitation/create", "ElicitRequest", true},
     {"roots/list", "ListRootsRequest", true},
+    {"notifications/cancelled", "CancelledNotification", true},
+    {"notifications/elicitation/complete", "ElicitationCompleteNotification", true},
+    {"notifications/message", "LoggingMessageNotification", true},
+    {"notifications/progress", "ProgressNotification", true},
+    {"notifications/prompts/list_changed", "PromptListChangedNotification", true},
+    {"notifications/resources/list_changed", "ResourceListChangedNotification", true},
+    {"notifications/resources/updated", "ResourceUpdatedNotification", true},
+    {"notifications/subscriptions/acknowledged", "SubscriptionsAcknowledgedNotification", true},
+    {"notifications/tasks/status", "TaskStatusNotification", true},
+    {"notifications/tools/list_changed", "ToolListChangedNotification", true},
 };
 
 /* ---- the schemas ----------------------------------------------------------------------------- */
