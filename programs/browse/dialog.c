@@ -7,20 +7,18 @@
 
 #include <mcp/uri.h>
 
-#include <common/sampling.h>
-
 static void changed(dialog *d)
 {
     d->peer->events.changed(d->peer, d->peer->events.user);
 }
 
-static void set_state(dialog *d, dialog_state state)
+void dialog_set_state(dialog *d, dialog_state state)
 {
     d->state = state;
     d->top = 0;
     lines_clear(&d->lines);
     if (state == DIALOG_FORM && dialog_asks(d, MCP_QUESTION_SAMPLE))
-        sample_put(&d->lines, d->question);
+        dialog_put_request(d);
 }
 
 /* Answers the question without a choice of the user. */
@@ -48,6 +46,8 @@ void dialog_close(dialog *d)
     mcp_json_free(d->definition);
     free(d->definition_text);
     free(d->arguments);
+    free(d->written);
+    free(d->request);
     free(d->key);
     memset(d, 0, sizeof(*d));
     d->command = command;
@@ -117,7 +117,7 @@ void dialog_open(dialog *d, peer *p, list_kind kind, const item *i, size_t page_
     if (!d->key || !set_definition(d, i->json) || !make_form(d))
         dialog_close(d);
     else
-        set_state(d, DIALOG_FORM);
+        dialog_set_state(d, DIALOG_FORM);
     if (d->state == DIALOG_FORM && kind != LIST_TOOLS)
         proposals_begin(&d->proposals, p, &d->form, kind == LIST_PROMPTS ? d->key : NULL,
                         kind == LIST_TEMPLATES ? d->key : NULL);
@@ -143,7 +143,7 @@ void dialog_ask(dialog *d, peer *p, mcp_question *q)
     else if (dialog_asks(d, MCP_QUESTION_SAMPLE))
         form_add(&d->form, MCP_STR("answer"));
     mcp_question_on_cancel(q, on_withdrawn, d);
-    set_state(d, DIALOG_FORM);
+    dialog_set_state(d, DIALOG_FORM);
 }
 
 /* ---- results --------------------------------------------------------------------------------- */
@@ -157,7 +157,7 @@ static void on_result(mcp_client *client, int rc, const mcp_json *result, const 
         return;
     d->call = 0;
     *d->note = 0;
-    set_state(d, DIALOG_RESULT);
+    dialog_set_state(d, DIALOG_RESULT);
     if (rc != MCP_OK)
         lines_print(&d->lines, LOOK_BAD, "%s", error ? error->text : mcp_error_text(rc));
     else
@@ -218,7 +218,7 @@ static void run(dialog *d)
     mcp_client *client = d->peer->client;
     int rc = MCP_EINVAL;
     char *uri = d->kind == LIST_TEMPLATES ? expanded(d) : NULL;
-    set_state(d, DIALOG_RUNNING);
+    dialog_set_state(d, DIALOG_RUNNING);
     *d->note = 0;
     if (d->kind == LIST_TOOLS)
         rc = mcp_client_call_tool(client, d->key, d->arguments, options, &d->call);
@@ -229,16 +229,16 @@ static void run(dialog *d)
     free(uri);
     if (rc == MCP_OK)
         return;
-    set_state(d, DIALOG_RESULT);
+    dialog_set_state(d, DIALOG_RESULT);
     lines_print(&d->lines, LOOK_BAD, "%s", mcp_error_text(rc));
     lines_end(&d->lines);
 }
 
 /* ---- the confirmation ------------------------------------------------------------------------ */
 
-static void confirm(dialog *d)
+void dialog_confirm(dialog *d)
 {
-    set_state(d, DIALOG_CONFIRM);
+    dialog_set_state(d, DIALOG_CONFIRM);
     dialog_put_confirmation(d);
 }
 
@@ -249,7 +249,7 @@ static bool has_name(const mcp_json *tool, const char *name)
 
 static void refuse(dialog *d, const char *why)
 {
-    set_state(d, DIALOG_RESULT);
+    dialog_set_state(d, DIALOG_RESULT);
     lines_put(&d->lines, LOOK_BAD, mcp_str_from(why));
     lines_end(&d->lines);
 }
@@ -265,7 +265,7 @@ static void compare(dialog *d, const mcp_json *tool)
     } else if (mcp_str_eq(text, mcp_str_from(d->definition_text))) {
         run(d);
     } else if (set_definition(d, text) && make_form(d)) {
-        set_state(d, DIALOG_FORM);
+        dialog_set_state(d, DIALOG_FORM);
         snprintf(d->note, sizeof(d->note),
                  "Not called: the tool has changed. Fill in and confirm "
                  "it again.");
@@ -297,7 +297,7 @@ static void on_checked(mcp_client *client, int rc, const mcp_json *result, const
 
 static void check(dialog *d)
 {
-    set_state(d, DIALOG_CHECKING);
+    dialog_set_state(d, DIALOG_CHECKING);
     int rc = peer_request_page(d->peer, d->kind, d->page, on_checked, d, &d->call);
     if (rc != MCP_OK)
         refuse(d, mcp_error_text(rc));
@@ -316,7 +316,7 @@ static void answer(dialog *d)
         dialog_close(d);
         return;
     }
-    set_state(d, DIALOG_FORM);
+    dialog_set_state(d, DIALOG_FORM);
     snprintf(d->note, sizeof(d->note), "Not sent: %.150s", error.text);
 }
 
@@ -328,44 +328,6 @@ static void decline(dialog *d)
         mcp_question_decline(d->question);
     d->question = NULL;
     dialog_close(d);
-}
-
-static void on_sampled(const char *text, void *user)
-{
-    dialog *d = user;
-    d->sampler = NULL;
-    free(d->arguments);
-    d->arguments = text ? sampling_result(mcp_str_from(text), "command") : NULL;
-    if (d->arguments) {
-        confirm(d);
-    } else {
-        set_state(d, DIALOG_FORM);
-        snprintf(d->note, sizeof(d->note), "The command failed: %.150s", d->command);
-    }
-    changed(d);
-}
-
-static void run_sampler(dialog *d)
-{
-    if (!d->command) {
-        snprintf(d->note, sizeof(d->note), "There is no command; --sampler sets one.");
-        return;
-    }
-    d->sampler =
-        sampler_start(mcp_loop_host(d->peer->loop), d->command, d->question, on_sampled, d);
-    if (d->sampler)
-        set_state(d, DIALOG_RUNNING);
-}
-
-static void submit_sample(dialog *d)
-{
-    mcp_str text = edit_text(&d->form.fields[0].value);
-    free(d->arguments);
-    d->arguments = text.len ? sampling_result(text, "human") : NULL;
-    if (d->arguments)
-        confirm(d);
-    else
-        snprintf(d->note, sizeof(d->note), "Write the answer, or decline with ^X.");
 }
 
 /* ---- keys ------------------------------------------------------------------------------------ */
@@ -382,7 +344,7 @@ static void submit(dialog *d)
     if (dialog_asks(d, MCP_QUESTION_URL))
         free(d->arguments), d->arguments = NULL, answer(d);
     else if (d->question || d->kind == LIST_TOOLS)
-        confirm(d);
+        dialog_confirm(d);
     else
         run(d);
 }
@@ -390,15 +352,19 @@ static void submit(dialog *d)
 static void confirm_key(dialog *d, key k)
 {
     bool back = k.code == 'n' || k.code == 'e' || k.code == KEY_ESCAPE_;
-    if (k.code == 'y' && d->question)
+    if (k.code == 'e' && d->written)
+        d->wants_editor = true;
+    else if (k.code == CTRL('x') && d->question)
+        decline(d);
+    else if (k.code == 'y' && d->question)
         answer(d);
     else if (k.code == 'y')
         check(d);
     else if (back)
-        set_state(d, DIALOG_FORM);
+        dialog_set_state(d, DIALOG_FORM);
 }
 
-static void move(dialog *d, key k)
+void dialog_move(dialog *d, key k)
 {
     action what = key_action(k.code);
     size_t step = 10, most = d->lines.n_rows ? d->lines.n_rows - 1 : 0;
@@ -413,20 +379,6 @@ static void move(dialog *d, key k)
     case ACTION_LAST: d->top = most; break;
     default: break;
     }
-}
-
-static void sample_key(dialog *d, key k)
-{
-    form_event event = FORM_OTHER;
-    *d->note = 0;
-    if (k.code == CTRL('r'))
-        run_sampler(d);
-    else
-        event = form_key(&d->form, k);
-    if (event == FORM_SUBMITTED)
-        submit_sample(d);
-    else if (event == FORM_MOVED || event == FORM_OTHER)
-        move(d, k);
 }
 
 static void form_dialog_key(dialog *d, key k)
@@ -450,7 +402,7 @@ void dialog_key(dialog *d, key k)
         else if (d->question && k.code == CTRL('x'))
             decline(d);
         else if (dialog_asks(d, MCP_QUESTION_SAMPLE))
-            sample_key(d, k);
+            dialog_sample_key(d, k);
         else
             form_dialog_key(d, k);
     } else if (k.code == CTRL('c') || (leaves && d->state != DIALOG_CONFIRM) ||
@@ -458,8 +410,8 @@ void dialog_key(dialog *d, key k)
         dialog_close(d);
     } else if (d->state == DIALOG_CONFIRM) {
         confirm_key(d, k);
-        move(d, k);
+        dialog_move(d, k);
     } else {
-        move(d, k);
+        dialog_move(d, k);
     }
 }

@@ -36,6 +36,10 @@ typedef struct dialog {
     proposals proposals; /* for the field with the cursor, of a prompt or a template */
     char *arguments;     /* the JSON that is sent */
     const char *command; /* that answers requests for sampling, or NULL; kept by dialog_close() */
+    char *request;       /* one that was changed, as JSON; NULL: as the server sent it */
+    char *written;       /* the answer to it, of which `arguments` are made */
+    const char *model;   /* that has written it */
+    bool wants_editor;   /* for the request, or for the answer that has to be confirmed */
     sampler *sampler;    /* it is running; NULL if not */
     char note[200];      /* shown above: why it has to be confirmed again, or the progress */
     lines lines;         /* what has to be confirmed, the result, or a request for sampling */
@@ -50,12 +54,23 @@ void dialog_open(dialog *d, peer *p, list_kind kind, const item *i, size_t page)
 void dialog_ask(dialog *d, peer *p, mcp_question *q);
 void dialog_close(dialog *d);
 void dialog_key(dialog *d, key k);
+/* Shows another state, and what has to be confirmed. */
+void dialog_set_state(dialog *d, dialog_state state);
+void dialog_confirm(dialog *d);
+/* Scrolls the lines. */
+void dialog_move(dialog *d, key k);
 
 /* Returns whether it is a question of this kind. */
 static inline bool dialog_asks(const dialog *d, mcp_question_kind kind)
 {
     return d->question && mcp_question_kind_of(d->question) == kind;
 }
+
+/* dialog_sample.c */
+void dialog_put_request(dialog *d);
+void dialog_sample_key(dialog *d, key k);
+/* Runs the editor that is wanted. The terminal must be in its usual mode. */
+void dialog_revise(dialog *d);
 
 /* dialog_draw.c */
 /* Makes the lines that have to be confirmed. */

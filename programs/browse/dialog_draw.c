@@ -62,12 +62,16 @@ const char *dialog_hint(const dialog *d)
     switch (d->state) {
     case DIALOG_FORM:
         if (dialog_asks(d, MCP_QUESTION_SAMPLE))
-            return d->command ? " ^S send  ^R run the command  ^X decline  PgDn scroll"
+            return d->command ? " ^S send  ^R run the command  ^O edit the request  ^X decline  "
+                                "PgDn scroll"
                               : " ^S send  ^X decline  Esc dismiss  PgDn scroll";
         return d->question ? " ^S send  ^X decline  Esc dismiss"
                            : " Enter next  ^S go on  Esc leave";
     case DIALOG_CONFIRM:
-        return d->question ? " y send  n change  ^C dismiss" : " y call  n change  ^C leave";
+        if (d->written)
+            return " y send  e edit  n change  ^X decline  ^C dismiss";
+        return d->question ? " y send  n change  ^X decline  ^C dismiss"
+                           : " y call  n change  ^C leave";
     case DIALOG_CHECKING: return " Esc cancel";
     case DIALOG_RUNNING: return " Esc cancel";
     case DIALOG_RESULT: return " Esc back";

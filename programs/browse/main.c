@@ -131,8 +131,15 @@ static void log_in(browser *b)
 static void leave_for(browser *b)
 {
     app *a = &b->app;
-    if (a->wants_suspend || a->wants_login)
+    dialog *d = app_dialog(a);
+    bool wants_editor = d && d->wants_editor;
+    if (a->wants_suspend || a->wants_login || wants_editor)
         a->wants_redraw = a->is_dirty = true;
+    if (wants_editor) {
+        tty_pause();
+        dialog_revise(d);
+        tty_resume();
+    }
     if (a->wants_suspend)
         tty_suspend();
     if (a->wants_login)

@@ -41,9 +41,8 @@ static void put_others(lines *l, const mcp_json *params)
     }
 }
 
-void sample_put(lines *l, const mcp_question *q)
+void sample_put(lines *l, const mcp_json *params)
 {
-    const mcp_json *params = mcp_question_params(q);
     mcp_str system = mcp_json_string(mcp_json_get(params, "systemPrompt"));
     mcp_json_iter it = {0};
     if (system.len) {
@@ -92,8 +91,8 @@ static void finish(void *arg)
     free(s);
 }
 
-sampler *sampler_start(const mcp_host *host, const char *command, const mcp_question *q,
-                       sampler_fn *done, void *user)
+sampler *sampler_start(const mcp_host *host, const char *command, mcp_str request, sampler_fn *done,
+                       void *user)
 {
     sampler *s = calloc(1, sizeof(*s));
     if (!s)
@@ -101,7 +100,7 @@ sampler *sampler_start(const mcp_host *host, const char *command, const mcp_ques
     s->done = done;
     s->user = user;
     s->command = text_dup(mcp_str_from(command));
-    s->request = text_dup(mcp_question_params_text(q));
+    s->request = text_dup(request);
     if (s->command && s->request && host->work_long(run, finish, s, host->user) == MCP_OK)
         return s;
     free(s->request);

@@ -1,5 +1,9 @@
-/* sampling.c: answers to a server's request for sampling. */
+/* sampling.c: see sampling.h. */
+#define _GNU_SOURCE
 #include "sampling.h"
+
+#include <stdio.h>
+#include <string.h>
 
 #include <mcp/json.h>
 
@@ -33,4 +37,40 @@ char *sampling_result(mcp_str text, const char *model)
     mcp_json_free(doc);
     mcp_json_writer_free(w);
     return ret;
+}
+
+static void newline(FILE *to, size_t depth)
+{
+    fprintf(to, "\n%*s", (int)depth * 2, "");
+}
+
+char *sampling_indented(const char *json)
+{
+    char *text = NULL;
+    size_t size = 0, depth = 0;
+    bool in_string = false;
+    FILE *to = open_memstream(&text, &size);
+    for (const char *at = json; to && *at; at++) {
+        if (!in_string && strchr(" \t\r\n", *at))
+            continue;
+        bool empty = strncmp(at, "[]", 2) == 0 || strncmp(at, "{}", 2) == 0;
+        if (!in_string && strchr("]}", *at))
+            newline(to, depth ? --depth : 0);
+        fputc(*at, to);
+        if (in_string && *at == '\\' && at[1])
+            fputc(*++at, to);
+        else if (*at == '"')
+            in_string = !in_string;
+        else if (!in_string && empty)
+            fputc(*++at, to);
+        else if (!in_string && strchr("[{", *at))
+            newline(to, ++depth);
+        else if (!in_string && *at == ',')
+            newline(to, depth);
+        else if (!in_string && *at == ':')
+            fputc(' ', to);
+    }
+    if (to)
+        fputc('\n', to), fclose(to);
+    return text;
 }

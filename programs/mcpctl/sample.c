@@ -9,12 +9,11 @@
 #define _GNU_SOURCE
 #include "sample.h"
 
-#include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <common/revise.h>
 #include <common/sampling.h>
 
 #include "terminal.h"
@@ -60,104 +59,7 @@ static char *run_filter(const char *line, const char *input)
     return text;
 }
 
-static const char *editor_command(void)
-{
-    const char *visual = getenv("VISUAL"), *editor = getenv("EDITOR");
-    if (visual && *visual)
-        return visual;
-    return editor && *editor ? editor : "vi";
-}
-
-/* Runs the editor of the user on a file. stdout may be a file, so the editor gets the terminal of
- * stderr. Ctrl-C belongs to the editor meanwhile. */
-static bool run_editor(const char *path)
-{
-    const char *editor = editor_command();
-    struct sigaction ignore = {.sa_handler = SIG_IGN}, old;
-    char *line = NULL;
-    int status = -1;
-    if (asprintf(&line, "%s \"$@\"", editor) < 0)
-        return false;
-    fflush(NULL);
-    sigaction(SIGINT, &ignore, &old);
-    pid_t pid = fork();
-    if (pid == 0) {
-        signal(SIGINT, SIG_DFL);
-        dup2(STDERR_FILENO, STDOUT_FILENO);
-        execl("/bin/sh", "sh", "-c", line, editor, path, (char *)NULL);
-        _exit(127);
-    }
-    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    sigaction(SIGINT, &old, NULL);
-    free(line);
-    if (status != 0)
-        say("the editor failed: %s", editor);
-    return status == 0;
-}
-
-/* Lets the user edit a text. Returns the new text, which the caller frees, or NULL after reporting
- * the error. `suffix` is that of the file. */
-static char *edit(const char *text, const char *suffix)
-{
-    const char *folder = getenv("TMPDIR");
-    char *path = NULL, *edited = NULL;
-    if (asprintf(&path, "%s/mcpctl-XXXXXX%s", folder && *folder ? folder : "/tmp", suffix) < 0)
-        return NULL;
-    int fd = mkstemps(path, (int)strlen(suffix));
-    FILE *f = fd >= 0 ? fdopen(fd, "w") : NULL;
-    bool written = f && fputs(text, f) >= 0;
-    written = f && fclose(f) == 0 && written;
-    if (!written)
-        say("%s: %s", path, strerror(errno));
-    if (written && run_editor(path)) {
-        f = fopen(path, "r"); /* some editors replace the file */
-        edited = f ? contents_of(f) : NULL;
-        if (f)
-            fclose(f);
-    }
-    if (fd >= 0)
-        unlink(path);
-    free(path);
-    return edited;
-}
-
 /* ---- JSON ------------------------------------------------------------------------------------ */
-
-static void newline(FILE *to, size_t depth)
-{
-    fprintf(to, "\n%*s", (int)depth * 2, "");
-}
-
-/* Returns JSON text with a line for each member, which the caller frees, or NULL if out of memory. */
-static char *indented(const char *json)
-{
-    char *text = NULL;
-    size_t size = 0, depth = 0;
-    bool in_string = false;
-    FILE *to = open_memstream(&text, &size);
-    for (const char *at = json; to && *at; at++) {
-        bool empty = strncmp(at, "[]", 2) == 0 || strncmp(at, "{}", 2) == 0;
-        if (!in_string && strchr("]}", *at))
-            newline(to, depth ? --depth : 0);
-        fputc(*at, to);
-        if (in_string && *at == '\\' && at[1])
-            fputc(*++at, to);
-        else if (*at == '"')
-            in_string = !in_string;
-        else if (!in_string && empty)
-            fputc(*++at, to);
-        else if (!in_string && strchr("[{", *at))
-            newline(to, ++depth);
-        else if (!in_string && *at == ',')
-            newline(to, depth);
-        else if (!in_string && *at == ':')
-            fputc(' ', to);
-    }
-    if (to)
-        fputc('\n', to), fclose(to);
-    return text;
-}
 
 static bool is_object(const char *text)
 {
@@ -188,6 +90,16 @@ typedef struct review {
     bool (*fits)(const char *text); /* reports what is wrong; NULL if any text fits */
 } review;
 
+/* Returns the new text, which the caller frees, or NULL after reporting the error. */
+static char *edit(const char *text, const char *suffix)
+{
+    char *now = NULL;
+    mcp_error error = {0};
+    if (revise_text(text, suffix, &now, &error) != MCP_OK)
+        say("%s", error.text);
+    return now;
+}
+
 /* Lets the user edit *text until it fits. */
 static void revise(char **text, const review *r)
 {
@@ -200,9 +112,6 @@ static void revise(char **text, const review *r)
     }
     if (!now)
         return;
-    size_t before = strlen(*text), len = strlen(now);
-    if (len && now[len - 1] == '\n' && !(before && (*text)[before - 1] == '\n'))
-        now[len - 1] = 0; /* editors end each file with one */
     free(*text);
     *text = now;
 }
@@ -224,7 +133,7 @@ static bool accepts_request(const ctl *c, char **request)
 {
     static const review r = {
         .question = "Run it? [y]es, [e]dit it first, [n]o: ", .suffix = ".json", .fits = is_object};
-    char *shown = indented(*request);
+    char *shown = sampling_indented(*request);
     if (!shown)
         return false;
     free(*request);

@@ -275,6 +275,58 @@ workshop() {
     until_shown "Result" '"text":"THINK'
 }
 
+# thinks COMMAND: the browser with a request for sampling, which the command answers
+thinks() {
+    close_screen
+    open_screen 80x24 "$MCPCTL" browse --sampler "$1" -- "$BATS_TEST_DIRNAME/support/workshop"
+    until_shown "readme" "4 Tools 14"
+    type_keys 4 / t h i n k Enter Enter C-s
+    until_shown "y call"
+    type_keys y
+    until_shown "Think!" "^O edit the request"
+}
+
+@test "a request for sampling and its answer are changed with the editor, or refused" {
+    export EDITOR='sed -i "s/Think/Ponder/; s/thought/idea/"' VISUAL=
+    thinks "cat >$demo/request; echo one thought"
+    type_keys C-o
+    until_shown "Ponder!" "The command gets the request as it is shown."
+    type_keys C-r
+    until_shown "Send this answer?" 'text: "one thought' "e edit  n change  ^X decline"
+    grep -q Ponder! request
+    type_keys e
+    until_shown "Send this answer?" 'text: "one idea' 'model: "command"'
+    type_keys y
+    until_shown "Result" '"text":"one idea'
+    # The answer is refused after it was seen.
+    thinks "touch $demo/ran; echo a secret"
+    type_keys C-r
+    until_shown 'text: "a secret'
+    type_keys C-x
+    until_shown "rejected by the user"
+    [ -e ran ]
+    # What is no JSON object, and an editor that fails, change nothing; an answer by hand can be changed too.
+    EDITOR='sed -i s/messages/x\"y/' thinks "cat >$demo/request; echo fine"
+    type_keys C-o
+    until_shown "Not changed: " "Think!"
+    type_keys C-r
+    until_shown 'text: "fine'
+    grep -q Think! request
+    EDITOR=false thinks "echo fine"
+    type_keys C-o
+    until_shown "Not changed: the editor failed: false" "Think!"
+    thinks "echo fine"
+    type_keys 'my thought' C-s
+    until_shown 'text: "my thought"' 'model: "human"'
+    type_keys e
+    until_shown 'text: "my idea"' 'model: "human"'
+    mkdir tmp
+    TMPDIR=$PWD/tmp thinks "echo fine"
+    type_keys C-o
+    until_shown "Ponder!"
+    [ -z "$(ls tmp)" ]
+}
+
 @test "a question with an address: whose it is, and that nothing is opened" {
     workshop
     type_keys 4 / v i s i t Enter Enter C-s
