@@ -288,6 +288,13 @@ static void on_checked(mcp_client *client, int rc, const mcp_json *result, const
     for (const mcp_json *t;
          !found && (t = mcp_json_next(mcp_json_get(result, "tools"), &it, NULL));)
         found = has_name(t, d->key) ? t : NULL;
+    if (d->page && peer_cursor_refused(rc, result)) {
+        d->page = 0; /* nobody knows which page has it now */
+        rc = peer_request_list(d->peer, d->kind, on_checked, d, &d->call);
+        if (rc == MCP_OK)
+            return;
+        error = NULL;
+    }
     if (rc != MCP_OK)
         refuse(d, error ? error->text : mcp_error_text(rc));
     else

@@ -33,6 +33,12 @@ static void say_why(peer *p, const char *format, ...)
 /* ---- lists ----------------------------------------------------------------------------------- */
 
 static void request_page(peer_list *l);
+static void begin_again(peer_list *l);
+
+bool peer_cursor_refused(int rc, const mcp_json *answer)
+{
+    return rc == MCP_EREMOTE && mcp_json_int(mcp_json_get(answer, "code"), 0) == -32602;
+}
 
 static void on_page(mcp_client *client, int rc, const mcp_json *result, const mcp_error *error,
                     void *user)
@@ -42,11 +48,17 @@ static void on_page(mcp_client *client, int rc, const mcp_json *result, const mc
     l->is_pending = false;
     if (l->asked != l->generation) {
         /* an answer from before the list changed */
+    } else if (!l->was_refused && pages_cursor(&l->pages, l->page) &&
+               peer_cursor_refused(rc, result)) {
+        l->was_refused = true;
+        begin_again(l);
     } else if (rc != MCP_OK) {
         pages_break(&l->pages, error ? error->text : mcp_error_text(rc));
     } else if (!pages_take(&l->pages, l->page, result)) {
         pages_break(&l->pages, "out of memory");
     }
+    if (l->pages.is_complete)
+        l->was_refused = false;
     request_page(l);
     changed(l->peer);
 }
@@ -91,6 +103,14 @@ static void request_page(peer_list *l)
     pages_break(&l->pages, mcp_error_text(rc));
 }
 
+int peer_request_list(peer *p, list_kind kind, mcp_result_fn *done, void *user, mcp_call_id *ret)
+{
+    if (p->state != PEER_READY)
+        return MCP_ECLOSED;
+    return mcp_client_list_all(p->client, list_kinds[kind].method, NULL,
+                               MCP_OPTIONS(mcp_call_options, .done = done, .user = user), ret);
+}
+
 int peer_request_page(peer *p, list_kind kind, size_t page_index, mcp_result_fn *done, void *user,
                       mcp_call_id *ret)
 {
@@ -116,11 +136,17 @@ void peer_look(peer *p, list_kind kind, size_t from, size_t to)
     request_page(l);
 }
 
+static void begin_again(peer_list *l)
+{
+    l->generation++;
+    pages_reset(&l->pages);
+}
+
 void peer_reload(peer *p, list_kind kind)
 {
     peer_list *l = &p->lists[kind];
-    l->generation++;
-    pages_reset(&l->pages);
+    l->was_refused = false;
+    begin_again(l);
     request_page(l);
     changed(p);
 }

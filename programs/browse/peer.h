@@ -41,6 +41,8 @@ typedef struct peer_list {
     uint64_t asked;      /* the generation of the pending request */
     size_t from, to;     /* the entries that are looked at */
     bool to_end;         /* read on until the end */
+    bool
+        was_refused; /* a cursor was refused since the list was complete: it is not read again twice */
 } peer_list;
 
 struct peer {
@@ -74,6 +76,11 @@ void peer_reopen(peer *p);
 
 /* These entries of a list are looked at: pages that are missing are requested. */
 void peer_look(peer *p, list_kind kind, size_t from, size_t to);
+/* Returns whether the server has refused the cursor of a page with this answer: its list has changed, and
+ * is read again from the beginning. */
+bool peer_cursor_refused(int rc, const mcp_json *answer);
+/* Requests all pages of a list. Returns the codes of mcp_client_request(). */
+int peer_request_list(peer *p, list_kind kind, mcp_result_fn *done, void *user, mcp_call_id *ret);
 /* Requests a page of a list once more, whatever is in memory. Returns the codes of
  * mcp_client_request(). */
 int peer_request_page(peer *p, list_kind kind, size_t page, mcp_result_fn *done, void *user,

@@ -695,3 +695,21 @@ coloured() { mux capture-pane -e -p; }
     [ "$status" = 2 ]
     [[ $output == *"headers would be sent to all servers"* ]]
 }
+
+@test "a list whose cursor is refused begins again, once" {
+    open_screen 80x24 "$MCPCTL" browse -- "$BATS_TEST_DIRNAME/support/stranger" forgets
+    until_shown "1 Resources 3" "mem:b" "1/3"
+    close_screen
+    open_screen 80x24 "$MCPCTL" browse -- "$BATS_TEST_DIRNAME/support/stranger" forgets-always
+    until_shown "mem:a" "no such cursor"
+    close_screen
+    shifty forgets
+    until_shown sooner later
+    type_keys Down Enter
+    until_shown "Tool later"
+    type_keys x C-s
+    until_shown "y call"
+    type_keys y
+    until_shown Result called
+    [ "$(cat log)" = called ]
+}
