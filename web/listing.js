@@ -14,6 +14,7 @@ export class Listing extends EventTarget {
     #method;
     #key;
     #cursor = undefined;
+    #refused = false; // a cursor, since the list was complete
     #until = MOST;
     /** @type {AbortController | undefined} */
     #stop = undefined;
@@ -42,12 +43,18 @@ export class Listing extends EventTarget {
                 for (const item of items) this.items.push(item);
                 this.#cursor = next;
                 this.complete = next === undefined;
+                if (this.complete) this.#refused = false;
                 this.#tell("more");
                 await (this.items.length === items.length ? drawn() : pause()); // the first ones are seen before others are read
                 return this.items.length < this.#until;
             }, { cursor: this.#cursor, signal: stop.signal, first });
         } catch (error) {
             if (stop.signal.aborted) return;
+            if (error.code === -32602 && this.#cursor !== undefined && !this.#refused) { // the list has changed: once
+                this.#refused = true;
+                await this.reload();
+                return;
+            }
             this.error = error;
         }
         if (stop.signal.aborted) return;

@@ -157,4 +157,27 @@ describe('modules of the page', () => {
         assert.ok(!patternOf('a*a*a*b').test('a'.repeat(100)));
         assert.ok(performance.now() - began < 10_000);
     });
+
+    it('begins a list again whose cursor is refused, once', async () => {
+        globalThis.requestAnimationFrame ??= done => setImmediate(done);
+        globalThis.scheduler ??= { yield: () => new Promise(done => setImmediate(done)) };
+        const { Listing } = await web('listing.js');
+        const { Client } = await web('mcp.js');
+        // A cursor holds until the list changes; `changes` says before which requests it does.
+        const read = async (changes, code = -32602) => {
+            let version = 0, asked = 0;
+            const request = async (method, { cursor } = {}) => {
+                if (changes.includes(++asked)) version++;
+                if (cursor !== undefined && cursor !== `c${version}`) throw Object.assign(new Error('no such cursor'), { code });
+                return cursor === undefined ? { tools: [{ name: `a${version}` }], nextCursor: `c${version}` } : { tools: [{ name: `b${version}` }] };
+            };
+            const listing = new Listing({ request, pages: Client.prototype.pages }, 'tools/list', 'tools');
+            await listing.load();
+            return [listing.items.map(i => i.name).join(' '), listing.complete, listing.loading, listing.error?.message];
+        };
+        assert.deepEqual(await read([]), ['a0 b0', true, false, undefined]);
+        assert.deepEqual(await read([2]), ['a1 b1', true, false, undefined]);
+        assert.deepEqual(await read([2, 4]), ['a1', false, false, 'no such cursor']);
+        assert.deepEqual(await read([2], -32603), ['a0', false, false, 'no such cursor']);
+    });
 });
