@@ -124,7 +124,8 @@ typedef struct mcp_oauth_client_options {
     mcp_oauth_grant grant;
 
     /* The client. Without client_id, the client is client_metadata_url if the authorization server
-     * supports such clients, else the one that got the stored token, else it registers itself
+     * supports such clients, else the one that got the stored token (with its secret, which the record
+     * keeps with the tokens if a person has logged in, for this token endpoint), else it registers itself
      * (RFC 7591), else the authorization fails with MCP_ENOTFOUND. */
     const char *client_name, *client_uri; /* shown to the person who is asked for permission */
     const char *client_id;                /* from a registration by hand */
@@ -252,8 +253,9 @@ typedef struct mcp_oauth_state {
     uint8_t can_refresh; /* the token can be renewed without a person */
     uint8_t is_bound;    /* the token is bound to a key (DPoP) */
     uint8_t in_progress; /* an authorization is in progress */
-    /* The redirect URI with which the client has registered itself. A login with another one registers
-     * it again, so a program that listens on any port uses this one if it is free. */
+    /* The redirect URI with which the client has registered itself, or else that of the login. A login
+     * with another one registers the client again, or is refused, so a program that listens on any port
+     * uses this one if it is free. */
     const char *redirect_uri;
 } mcp_oauth_state;
 

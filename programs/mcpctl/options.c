@@ -108,8 +108,8 @@ const option options[] = {
      .at = AT(login[LOGIN_CALLBACK_URL]),
      .argument = "URL",
      .help = "Where the browser is sent after the login, if the client was registered with a fixed "
-             "address. The default is http://127.0.0.1:PORT/callback with the port of the last "
-             "registration, or any free one."},
+             "address. The default is that of the last registration or login, or else "
+             "http://127.0.0.1:PORT/callback with any free port."},
     {.name = "omit-resource",
      .kind = OPTION_FLAG,
      .at = AT(omit_resource),

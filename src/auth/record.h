@@ -3,8 +3,9 @@
  *     {"version":1,
  *      "clients":[{"issuer":…,"client_id":…,"client_secret":…,"method":…,"redirect_uri":…,
  *                  "secret_expires":…,"token_endpoint":…,"tried":…}],
- *      "grants":[{"issuer":…,"resource":…,"client_id":…,"access_token":…,"refresh_token":…,
- *                 "scope":…,"asked":…,"dpop":…,"dpop_key":…,"expires":…,"token_endpoint":…}],
+ *      "grants":[{"issuer":…,"resource":…,"client_id":…,"client_secret":…,"access_token":…,
+ *                 "redirect_uri":…,"refresh_token":…,"scope":…,"asked":…,"dpop":…,"dpop_key":…,
+ *                 "expires":…,"token_endpoint":…}],
  *      "pins":[{"client_id":…,"issuer":…,"token_endpoint":…}]}
  *
  * A registered client is found by its issuer, tokens by issuer, resource and client: nothing that
@@ -44,13 +45,15 @@ typedef struct mcp__record_client {
 /* Tokens. Strings may be empty, except issuer and access_token or refresh_token. */
 typedef struct mcp__record_grant {
     mcp_str issuer, resource, client_id; /* the key */
+    /* Of a client that did not register itself, if a person has logged in. */
+    mcp_str client_secret, redirect_uri;
     mcp_str access_token, refresh_token;
     mcp_str scope;          /* granted */
     mcp_str asked;          /* asked for so far */
     bool dpop;              /* the access token is bound to dpop_key */
     mcp_str dpop_key;       /* a private JWK as JSON text */
     int64_t expires;        /* of the access token, in seconds since 1970; 0 if unknown */
-    mcp_str token_endpoint; /* the one that the refresh token may be sent to */
+    mcp_str token_endpoint; /* the one that refresh token and secret may be sent to */
     const mcp_json *stored; /* private: the entry as it was read */
 } mcp__record_grant;
 

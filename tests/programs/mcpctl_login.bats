@@ -114,6 +114,27 @@ time.sleep(3600)' "$port" >taken 3>&- &
     ! grep -q me3 "$HOME/.local/state/mcp/auth.json"
 }
 
+@test "login: a client of one's own keeps its address and its secret, also when a command needs more scopes" {
+    gate secret
+    local address
+    address=http://127.0.0.1:$(python3 -c 'import socket
+s = socket.socket()
+s.bind(("127.0.0.1", 0))
+print(s.getsockname()[1])')/callback
+    curl -s -d "{\"redirect_uris\":[\"$address\"]}" "$root/register" >/dev/null
+    (umask 077 && echo sesame >secret)
+    "$MCPCTL" login "$url" --client-id me1 --client-secret-file secret --issuer "$root" --callback-url "$address"
+    rm secret
+    [ "$("$MCPCTL" ls "$url")" = mem:secret ]
+    STAY=1 TYPED='y\n' run on_terminal "$MCPCTL" read "$url" mem:secret
+    echo "$output"
+    [[ $output == *"you are in"* ]]
+    # No other client was registered.
+    [ "$(curl -s "$root/registered")" = 1 ]
+    apart "$MCPCTL" logout "$url"
+    ! grep -q sesame "$HOME/.local/state/mcp/auth.json"
+}
+
 @test "login: metadata may be moved on their origin, and to no other" {
     gate moved
     "$MCPCTL" login "$url"

@@ -187,19 +187,20 @@ int mcp_oauth_client_get_state(mcp_oauth_client *client, mcp_oauth_state *ret, m
         r = &nobody;
     mcp__arena_free(&c->shown);
     mcp__arena_init(&c->shown, &c->allocator, NULL, 0);
-    mcp_oauth_state state = {.size = ret->size,
-                             .issuer = text_of(c, g->issuer.len ? g->issuer : r->issuer),
-                             .client_id = text_of(c, g->issuer.len ? g->client_id : r->id),
-                             .resource = text_of(c, g->resource),
-                             .scope = text_of(c, g->scope),
-                             .expires = g->expires * 1000,
-                             .why = c->failure.text,
-                             .failed = c->failure.code,
-                             .has_token = g->access_token.len != 0,
-                             .can_refresh = g->refresh_token.len != 0,
-                             .is_bound = g->dpop,
-                             .in_progress = c->flow.active,
-                             .redirect_uri = text_of(c, r->redirect_uri)};
+    mcp_oauth_state state = {
+        .size = ret->size,
+        .issuer = text_of(c, g->issuer.len ? g->issuer : r->issuer),
+        .client_id = text_of(c, g->issuer.len ? g->client_id : r->id),
+        .resource = text_of(c, g->resource),
+        .scope = text_of(c, g->scope),
+        .expires = g->expires * 1000,
+        .why = c->failure.text,
+        .failed = c->failure.code,
+        .has_token = g->access_token.len != 0,
+        .can_refresh = g->refresh_token.len != 0,
+        .is_bound = g->dpop,
+        .in_progress = c->flow.active,
+        .redirect_uri = text_of(c, g->redirect_uri.len ? g->redirect_uri : r->redirect_uri)};
     memcpy(ret, &state, MCP__MIN(ret->size, sizeof(state)));
     return MCP_OK;
 }

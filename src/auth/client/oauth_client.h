@@ -257,6 +257,9 @@ int mcp__oauth_know_self(mcp_oauth_client *c);
 int mcp__oauth_choose_method(mcp_oauth_client *c);
 /* Sets flow.self to the client that got a grant. Returns MCP_OK or MCP_ENOMEM. */
 int mcp__oauth_be_owner(mcp_oauth_client *c, const mcp__record_grant *grant);
+/* Returns the secret of flow.self that is stored with its tokens, so that it stays the client when later
+ * programs do not name it: that of the options, if a person has logged in. */
+mcp_str mcp__oauth_kept_secret(const mcp_oauth_client *c);
 /* Checks that what was saved for flow.issuer may be sent to its token endpoint. Returns MCP__STEP_DONE
  * or MCP__STEP_FAILED. */
 mcp__oauth_step mcp__oauth_check_pins(mcp_oauth_client *c);

@@ -23,15 +23,22 @@ static int be(mcp_oauth_client *c, mcp_str id, mcp_str secret, bool registered)
     return (id.len && !self->id.len) || (secret.len && !self->secret.len) ? MCP_ENOMEM : MCP_OK;
 }
 
-/* Returns the client id of the token in use, which the options of an earlier login have set; empty if
- * there is none, or if that client has registered itself. */
-static mcp_str logged_in_as(const mcp_oauth_client *c)
+/* Returns the token in use, if the options of an earlier login have set its client; NULL if there is
+ * none, or if that client has registered itself. */
+static const mcp__record_grant *logged_in_as(const mcp_oauth_client *c)
 {
     const mcp__record_grant *g = c->grant;
-    if (!g || !mcp_str_eq(g->issuer, c->flow.issuer.issuer))
-        return (mcp_str){0};
+    if (!g || !g->client_id.len || !mcp_str_eq(g->issuer, c->flow.issuer.issuer))
+        return NULL;
     const mcp__record_client *r = mcp__record_find_client(&c->record, g->issuer);
-    return r && mcp_str_eq(r->id, g->client_id) ? (mcp_str){0} : g->client_id;
+    return r && mcp_str_eq(r->id, g->client_id) ? NULL : g;
+}
+
+/* Becomes the client of the options of an earlier login. Its secret goes only where it went then. */
+static int be_as_before(mcp_oauth_client *c, const mcp__record_grant *g)
+{
+    bool same = mcp_str_eq(g->token_endpoint, c->flow.issuer.token);
+    return be(c, g->client_id, same ? g->client_secret : (mcp_str){0}, false);
 }
 
 static bool may_register(const mcp_oauth_client *c)
@@ -49,9 +56,9 @@ int mcp__oauth_know_self(mcp_oauth_client *c)
         return be(c, (mcp_str){0}, (mcp_str){0}, false);
     if (c->o.client_metadata_url && f->issuer.reads_documents)
         return be(c, mcp_str_from(c->o.client_metadata_url), (mcp_str){0}, false);
-    mcp_str id = logged_in_as(c);
-    if (id.len)
-        return be(c, id, (mcp_str){0}, false);
+    const mcp__record_grant *login = logged_in_as(c);
+    if (login)
+        return be_as_before(c, login);
     const mcp__record_client *before = registered_before(c);
     return before ? be(c, before->id, before->secret, true) : MCP_OK;
 }
@@ -85,7 +92,13 @@ int mcp__oauth_be_owner(mcp_oauth_client *c, const mcp__record_grant *grant)
     if (r && mcp_str_eq(r->id, grant->client_id) &&
         (!r->secret.len || mcp_str_eq(r->token_endpoint, c->flow.issuer.token)))
         return be(c, r->id, r->secret, true);
-    return be(c, grant->client_id, (mcp_str){0}, false);
+    return be_as_before(c, grant);
+}
+
+mcp_str mcp__oauth_kept_secret(const mcp_oauth_client *c)
+{
+    const mcp__oauth_self *self = &c->flow.self;
+    return may_register(c) && !self->registered && !self->is_new ? self->secret : (mcp_str){0};
 }
 
 /* ---- REGISTER -------------------------------------------------------------------------------- */

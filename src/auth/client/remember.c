@@ -194,6 +194,7 @@ static void make_grant(mcp_oauth_client *c, const mcp__record_grant *old, mcp__b
     *ret = (mcp__record_grant){.issuer = f->issuer.issuer,
                                .resource = f->resource,
                                .client_id = f->self.id,
+                               .client_secret = mcp__oauth_kept_secret(c),
                                .access_token = t->access_token,
                                .refresh_token = t->refresh_token,
                                .scope = t->has_scope ? t->scope : scope,
@@ -203,6 +204,9 @@ static void make_grant(mcp_oauth_client *c, const mcp__record_grant *old, mcp__b
                                .expires =
                                    t->expires_in >= 0 ? mcp__oauth_seconds(c) + t->expires_in : 0,
                                .token_endpoint = f->issuer.token};
+    if (c->o.grant == MCP_OAUTH_CODE && !f->self.registered && !f->self.is_new)
+        ret->redirect_uri =
+            f->refreshed && old ? old->redirect_uri : mcp_str_from(c->o.redirect_uri);
     if (!ret->refresh_token.len && same_scopes)
         ret->refresh_token = old->refresh_token;
 }

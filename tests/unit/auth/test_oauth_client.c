@@ -381,7 +381,7 @@ static void test_step_up(void **state)
 }
 
 /* Later commands do not name the client of the login again. They renew its token and ask for more
- * scopes as the same client, and do not register another one. */
+ * scopes as the same client, with its secret, and do not register another one. */
 static void test_client_of_login(void **state)
 {
 #define DISCOVERY_DCR                              \
@@ -389,29 +389,36 @@ static void test_client_of_login(void **state)
     {                                              \
         .url = AS_URL, .answer = OK_ANSWER(AS_DCR) \
     }
+#define LATER(how, who)                                                                            \
+    {                                                                                              \
+        DISCOVERY_DCR, {.url = ISSUER "/token", .has = {how, who}, .answer = OK_ANSWER(TOKEN(2))}, \
+        {                                                                                          \
+            .url = NULL                                                                            \
+        }                                                                                          \
+    }
     static const step first[] = {FIRST_TOKEN, {.url = NULL}};
-    static const step renewed[] = {DISCOVERY_DCR,
-                                   {.url = ISSUER "/token",
-                                    .has = {"refresh_token=rt-1", "client_id=me"},
-                                    .answer = OK_ANSWER(TOKEN(2))},
-                                   {.url = NULL}};
-    static const step more[] = {DISCOVERY_DCR,
-                                {.url = ISSUER "/token",
-                                 .has = {"code=the-code", "client_id=me"},
-                                 .answer = OK_ANSWER(TOKEN(2))},
-                                {.url = NULL}};
+    static const step later[2][2][4] = {
+        {LATER("refresh_token=rt-1", "client_id=me"), LATER("code=the-code", "client_id=me")},
+        {LATER("refresh_token=rt-1", "Basic bWU6czNj"), LATER("code=the-code", "Basic bWU6czNj")}};
     (void)state;
-    for (int why = 0; why < 2; why++) {
+    for (int row = 0; row < 4; row++) {
+        int has_secret = row / 2, steps_up = row % 2;
         char record[sizeof(((rig *)0)->record)];
         rig r;
         play p;
-        begin(&r, &p, first, BY_HAND);
+        begin(&r, &p, first,
+              (mcp_oauth_client_options){.client_id = "me",
+                                         .client_secret = has_secret ? "s3c" : NULL,
+                                         .issuer = has_secret ? ISSUER : NULL});
         authorize(&r, CHALLENGE, "", MCP_OK);
         memcpy(record, r.record, sizeof(record));
         end(&r, &p);
-        begin(&r, &p, why ? more : renewed, (mcp_oauth_client_options){.client_name = "x"});
+        begin(&r, &p, later[has_secret][steps_up], (mcp_oauth_client_options){.client_name = "x"});
         memcpy(r.record, record, sizeof(record));
-        if (!why) {
+        mcp_oauth_state now = {.size = sizeof(now)};
+        assert_int_equal(mcp_oauth_client_get_state(r.client, &now, NULL), MCP_OK);
+        assert_string_equal(now.redirect_uri, REDIRECT);
+        if (!steps_up) {
             authorize(&r, CHALLENGE, NULL, MCP_OK);
         } else {
             assert_int_equal(put_rig(&r), MCP_OK);
@@ -422,8 +429,35 @@ static void test_client_of_login(void **state)
             assert_string_equal(r.log, "visit " ISSUER " s1 s2\n");
         }
         expect_token(&r, BEARER(2));
+        assert_true((strstr(r.record, "\"client_secret\":\"s3c\"") != NULL) == has_secret);
         end(&r, &p);
     }
+}
+
+/* A secret that was stored goes only where it went when it was stored. */
+static void test_secret_of_login_elsewhere(void **state)
+{
+    static const step first[] = {FIRST_TOKEN, {.url = NULL}};
+    static const step moved[] = {
+        {.url = PRM_URL, .answer = OK_ANSWER(PRM)},
+        {.url = AS_URL,
+         .answer = OK_ANSWER("{\"issuer\":\"" ISSUER "\",\"authorization_endpoint\":\"" ISSUER
+                             "/authorize\",\"token_endpoint\":\"" ISSUER
+                             "/elsewhere\",\"code_challenge_methods_supported\":[\"S256\"]}")},
+        {.url = NULL}};
+    char record[sizeof(((rig *)0)->record)];
+    rig r;
+    play p;
+    (void)state;
+    begin(&r, &p, first,
+          (mcp_oauth_client_options){.client_id = "me", .client_secret = "s3c", .issuer = ISSUER});
+    authorize(&r, CHALLENGE, "", MCP_OK);
+    memcpy(record, r.record, sizeof(record));
+    end(&r, &p);
+    begin(&r, &p, moved, (mcp_oauth_client_options){.client_name = "x"});
+    memcpy(r.record, record, sizeof(record));
+    authorize(&r, CHALLENGE, NULL, MCP_ESTATE);
+    end(&r, &p);
 }
 
 /* A server that accepts no token ends the attempts. */
@@ -587,6 +621,7 @@ int main(void)
         cmocka_unit_test(test_migration),
         cmocka_unit_test(test_step_up),
         cmocka_unit_test(test_client_of_login),
+        cmocka_unit_test(test_secret_of_login_elsewhere),
         cmocka_unit_test(test_limit),
         cmocka_unit_test(test_limit_with_others),
         cmocka_unit_test(test_late),
