@@ -22,7 +22,7 @@
  * by mcp_server_free(). It belongs to the principal and the revision with which it was made. For
  * all others, the task does not exist. Anonymous peers can use any anonymous task whose id they
  * know (128 random bits); they may list tasks only if all exchanges share one stream (stdio). Nobody may list the tasks of
- * one of several instances (mcp_server_set_task_home() in mcp/sys/server.h) whose store is that in memory, because a list must have all tasks.
+ * one of several instances (mcp_server_set_task_instance() in mcp/sys/server.h) whose store is that in memory, because a list must have all tasks.
  *
  * See https://github.com/modelcontextprotocol/ext-tasks, and 2025-11-25, basic/utilities/tasks.
  */

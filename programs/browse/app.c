@@ -13,7 +13,7 @@ static void on_changed(peer *p, void *user)
 }
 
 /* The question waits until those before it were answered. */
-static void on_asked(peer *p, mcp_question *question, void *user)
+static void on_question(peer *p, mcp_question *question, void *user)
 {
     app *a = user;
     size_t most = sizeof(a->questions) / sizeof(a->questions[0]);
@@ -53,7 +53,7 @@ static void on_traced(peer *p, bool sent, mcp_str message, void *user)
 bool app_open(app *a)
 {
     peer_events events = {.changed = on_changed,
-                          .asked = on_asked,
+                          .question = on_question,
                           .logged = on_logged,
                           .traced = on_traced,
                           .user = a};

@@ -41,7 +41,7 @@ static bool item_at(app *a, size_t row, item *ret)
     if (!s->is_on)
         return pages_item(app_pages(a), row, ret);
     if (row < s->count)
-        *ret = item_unpack(s->items[row].kept);
+        *ret = item_unpack(s->items[row].packed);
     return row < s->count;
 }
 

@@ -14,7 +14,7 @@ static size_t find(const marks *m, const peer *p, mcp_str uri)
 {
     size_t i = 0;
     while (i < m->count &&
-           (m->items[i].peer != p || !mcp_str_eq(item_unpack(m->items[i].kept).key, uri)))
+           (m->items[i].peer != p || !mcp_str_eq(item_unpack(m->items[i].packed).key, uri)))
         i++;
     return i;
 }
@@ -58,7 +58,7 @@ void marks_remove(marks *m, size_t at)
     else if (m->reading > at)
         m->reading--;
     drop_text(m, k);
-    free(k->kept);
+    free(k->packed);
     m->count--;
     memmove(k, k + 1, (m->count - at) * sizeof(*k));
 }
@@ -70,12 +70,12 @@ bool marks_toggle(marks *m, peer *p, const item *i)
         marks_remove(m, at);
         return true;
     }
-    char *kept = at < MOST_MARKS ? malloc(item_packed_size(i)) : NULL;
-    if (!kept)
+    char *packed = at < MOST_MARKS ? malloc(item_packed_size(i)) : NULL;
+    if (!packed)
         return false;
-    item_pack(i, kept);
+    item_pack(i, packed);
     m->items[m->count++] =
-        (mark){.peer = p, .kept = kept, .fate = selected_first_look(i->type, i->key)};
+        (mark){.peer = p, .packed = packed, .outcome = selected_first_look(i->type, i->key)};
     change(m);
     marks_read(m);
     return true;
@@ -84,13 +84,13 @@ bool marks_toggle(marks *m, peer *p, const item *i)
 void marks_forget(marks *m, const peer *p, mcp_str uri)
 {
     size_t at = find(m, p, uri);
-    if (at == m->count || m->items[at].fate == FATE_FOLDER)
+    if (at == m->count || m->items[at].outcome == FATE_FOLDER)
         return;
     change(m);
     if (m->call && m->reading == at)
         cancel(m);
     drop_text(m, &m->items[at]);
-    m->items[at].fate = FATE_NOT_LOOKED_AT;
+    m->items[at].outcome = FATE_NOT_LOOKED_AT;
 }
 
 /* ---- texts ----------------------------------------------------------------------------------- */
@@ -98,12 +98,12 @@ void marks_forget(marks *m, const peer *p, mcp_str uri)
 static void keep_text(marks *m, mark *k, const mcp_json *contents)
 {
     mcp_json_iter it = {0};
-    k->fate = FATE_BINARY;
+    k->outcome = FATE_BINARY;
     for (const mcp_json *v; !k->text && (v = mcp_json_next(contents, &it, NULL)) != NULL;) {
         mcp_str text = mcp_json_string(mcp_json_get(v, "text"));
         if (!text.ptr)
             continue;
-        k->fate = FATE_NO_ROOM;
+        k->outcome = FATE_NO_ROOM;
         text.len = text.len < MOST_TEXT ? text.len : MOST_TEXT;
         if (m->bytes + text.len > MOST_BYTES || !(k->text = text_dup(text)))
             return;
@@ -124,7 +124,7 @@ static void on_text(mcp_client *client, int rc, const mcp_json *result, const mc
     mark *k = &m->items[m->reading];
     m->call = 0;
     change(m);
-    k->fate = FATE_UNREADABLE;
+    k->outcome = FATE_UNREADABLE;
     if (rc == MCP_OK)
         keep_text(m, k, mcp_json_get(result, "contents"));
     marks_read(m);
@@ -135,15 +135,15 @@ void marks_read(marks *m)
 {
     for (size_t i = 0; i < m->count && !m->call; i++) {
         mark *k = &m->items[i];
-        if (k->fate != FATE_NOT_LOOKED_AT || k->peer->state != PEER_READY)
+        if (k->outcome != FATE_NOT_LOOKED_AT || k->peer->state != PEER_READY)
             continue;
         m->reading = i;
-        if (mcp_client_read(k->peer->client, item_unpack(k->kept).key.ptr,
+        if (mcp_client_read(k->peer->client, item_unpack(k->packed).key.ptr,
                             MCP_OPTIONS(mcp_call_options, .done = on_text, .user = m),
                             &m->call) == MCP_OK)
             continue;
         m->call = 0;
-        k->fate = FATE_UNREADABLE;
+        k->outcome = FATE_UNREADABLE;
         change(m);
     }
 }
@@ -162,7 +162,7 @@ void marks_arrange(marks *m)
     s->keeps_all = true;
     for (size_t i = 0; i < s->count; i++) {
         const mark *k = &m->items[i];
-        item e = item_unpack(k->kept);
+        item e = item_unpack(k->packed);
         s->items[i] = (selected){.uri = e.key,
                                  .name = e.name,
                                  .title = e.title,
@@ -172,7 +172,7 @@ void marks_arrange(marks *m)
                                  .place = i,
                                  .text = k->text,
                                  .len = k->len,
-                                 .fate = k->fate};
+                                 .outcome = k->outcome};
     }
     m->is_stale = false;
     selection_score(s);

@@ -13,10 +13,10 @@ enum { MOST_MARKS = 500 };
 
 typedef struct mark {
     peer *peer;
-    char *kept; /* the packed entry */
-    char *text; /* NULL until it was read */
+    char *packed; /* the packed entry */
+    char *text;   /* NULL until it was read */
     size_t len;
-    selected_fate fate; /* FATE_NOT_LOOKED_AT until it was read */
+    selected_outcome outcome; /* FATE_NOT_LOOKED_AT until it was read */
 } mark;
 
 typedef struct marks {

@@ -12,7 +12,7 @@
 
 enum { BAR_COLUMNS = 30, MOST_SHOWN = 64 << 10, LEAST_BUDGET = 1024, MOST_BUDGET = 1 << 30 };
 
-static const char *const brief[FATES] = {
+static const char *const brief[SELECTED_OUTCOMES] = {
     [FATE_IN] = "in",
     [FATE_CUT] = "part",
     [FATE_FOLDER] = "folder",
@@ -191,8 +191,8 @@ static void draw_mark(const app *a, screen *s, area where, size_t row, size_t at
     if (selected_is_in(k))
         format_size((int64_t)k->cost, cost);
     pen_print(&p, " %6s ", cost);
-    p.look = k->fate == FATE_IN ? LOOK_GOOD : k->fate == FATE_CUT ? LOOK_WARN : LOOK_DIM;
-    pen_print(&p, "%-8s", s->utf8 || k->fate != FATE_NOT_LOOKED_AT ? brief[k->fate] : "...");
+    p.look = k->outcome == FATE_IN ? LOOK_GOOD : k->outcome == FATE_CUT ? LOOK_WARN : LOOK_DIM;
+    pen_print(&p, "%-8s", s->utf8 || k->outcome != FATE_NOT_LOOKED_AT ? brief[k->outcome] : "...");
     pen_to(&p, 16);
     p.look = LOOK_PLAIN;
     pen_put(&p, k->title.len ? k->title : k->name.len ? k->name : k->uri);
@@ -211,7 +211,7 @@ static void draw_section(const selected *k, screen *s, area where)
     lines_put(&l, LOOK_DIM, k->uri);
     lines_end(&l);
     lines_print(&l, LOOK_DIM, "priority %.2f, match %.2f: %s", k->priority, k->match,
-                k->fate == FATE_NOT_LOOKED_AT ? "is read" : selected_fates[k->fate]);
+                k->outcome == FATE_NOT_LOOKED_AT ? "is read" : selected_outcomes[k->outcome]);
     lines_end(&l);
     lines_put_text(&l, LOOK_PLAIN, text);
     lines_draw(&l, s, where, 0, SIZE_MAX);

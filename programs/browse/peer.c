@@ -46,7 +46,7 @@ static void on_page(mcp_client *client, int rc, const mcp_json *result, const mc
     peer_list *l = user;
     (void)client;
     l->is_pending = false;
-    if (l->asked != l->generation) {
+    if (l->question != l->generation) {
         /* an answer from before the list changed */
     } else if (!l->was_refused && pages_cursor(&l->pages, l->page) &&
                peer_cursor_refused(rc, result)) {
@@ -92,7 +92,7 @@ static void request_page(peer_list *l)
     bool ok = true;
     char *params = cursor_params(pages_cursor(&l->pages, wanted), &ok);
     l->page = wanted;
-    l->asked = l->generation;
+    l->question = l->generation;
     l->is_pending = true;
     int rc =
         ok ? mcp_client_call(p->client, l->pages.kind->method, params, on_page, l) : MCP_ENOMEM;
@@ -199,7 +199,7 @@ static void on_question(mcp_client *client, mcp_question *question, void *user)
 {
     peer *p = user;
     (void)client;
-    p->events.asked(p, question, p->events.user);
+    p->events.question(p, question, p->events.user);
 }
 
 /* ---- the connection -------------------------------------------------------------------------- */

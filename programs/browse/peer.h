@@ -25,7 +25,7 @@ typedef struct peer peer;
 typedef struct peer_events {
     void (*changed)(peer *p, void *user); /* something that is shown may have changed */
     /* The server asks the user. The program answers the question, now or later. */
-    void (*asked)(peer *p, mcp_question *question, void *user);
+    void (*question)(peer *p, mcp_question *question, void *user);
     /* What the server logged or wrote to stderr and every message that was sent or received. */
     void (*logged)(peer *p, look l, const char *before, mcp_str text, void *user);
     void (*traced)(peer *p, bool sent, mcp_str message, void *user);
@@ -38,7 +38,7 @@ typedef struct peer_list {
     bool is_offered, is_pending;
     size_t page;         /* the page that is requested */
     uint64_t generation; /* increased when the list is read again */
-    uint64_t asked;      /* the generation of the pending request */
+    uint64_t question;   /* the generation of the pending request */
     size_t from, to;     /* the entries that are looked at */
     bool to_end;         /* read on until the end */
     bool

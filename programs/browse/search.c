@@ -31,7 +31,7 @@ static int score_of(const fuzzy *f, const item *i)
 static void forget(search_state *s, size_t from)
 {
     for (size_t i = from; i < s->count; i++)
-        free(s->items[i].kept);
+        free(s->items[i].packed);
     s->count = from < s->count ? from : s->count;
 }
 
@@ -61,12 +61,12 @@ static void keep(search_state *s, const item *i, int score, size_t at)
         return;
     if (!s->items && !(s->items = calloc(MOST + 1, sizeof(*s->items))))
         return;
-    char *kept = malloc(item_packed_size(i));
-    if (!kept)
+    char *packed = malloc(item_packed_size(i));
+    if (!packed)
         return;
-    item_pack(i, kept);
+    item_pack(i, packed);
     memmove(s->items + place + 1, s->items + place, (s->count - place) * sizeof(*s->items));
-    s->items[place] = (match){score, at, kept};
+    s->items[place] = (match){score, at, packed};
     s->count++;
     forget(s, MOST);
 }
@@ -78,7 +78,7 @@ static void narrow(search_state *s)
     s->items = NULL;
     s->count = s->total = 0;
     for (size_t k = 0; k < old.count; k++) {
-        item i = item_unpack(old.items[k].kept);
+        item i = item_unpack(old.items[k].packed);
         int score = score_of(&s->query, &i);
         if (score >= 0) {
             keep(s, &i, score, old.items[k].at);

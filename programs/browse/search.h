@@ -12,8 +12,8 @@
 
 typedef struct match {
     int score;
-    size_t at;  /* in the list */
-    char *kept; /* the packed entry */
+    size_t at;    /* in the list */
+    char *packed; /* the packed entry */
 } match;
 
 typedef struct search_state {

@@ -6,7 +6,7 @@
 
 #include "rank.h"
 
-const char *const selected_fates[FATES] = {
+const char *const selected_outcomes[SELECTED_OUTCOMES] = {
     "included",        "included in part", "a folder",       "not text",
     "matches no word", "too far down",     "cannot be read", "no room left in the budget",
 };
@@ -26,7 +26,7 @@ static bool begins(mcp_str s, const char *with)
     return s.len >= len && memcmp(s.ptr, with, len) == 0;
 }
 
-selected_fate selected_first_look(mcp_str type, mcp_str uri)
+selected_outcome selected_first_look(mcp_str type, mcp_str uri)
 {
     static const char *const binary[] = {"image/",
                                          "audio/",
@@ -160,17 +160,17 @@ static void include(selection *s, selected *a)
     mcp_str whole = {a->text, a->len};
     char *section = section_of(a, whole, false);
     a->part = whole;
-    a->fate = FATE_IN;
+    a->outcome = FATE_IN;
     if (section && budget_cost(b, mcp_str_from(section)) > room) {
         free(section);
         section = cut_section(s, a, room);
-        a->fate = FATE_CUT;
+        a->outcome = FATE_CUT;
     }
     if (section && budget_cost(b, mcp_str_from(section)) > left) {
         free(section);
         section = NULL;
     }
-    a->fate = section ? a->fate : FATE_NO_ROOM;
+    a->outcome = section ? a->outcome : FATE_NO_ROOM;
     a->section = section;
     a->cost = section ? budget_cost(b, mcp_str_from(section)) : 0;
     b->used += a->cost;
@@ -186,7 +186,7 @@ size_t selection_fill(selection *s)
         if (!a->text)
             continue;
         if (s->words && a->match <= 0 && !is_required(a) && !s->keeps_all)
-            a->fate = FATE_NO_MATCH;
+            a->outcome = FATE_NO_MATCH;
         else
             include(s, a);
         included += selected_is_in(a);

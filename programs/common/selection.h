@@ -9,7 +9,7 @@
 
 #include "bundle.h"
 
-typedef enum selected_fate {
+typedef enum selected_outcome {
     FATE_IN,
     FATE_CUT,
     FATE_FOLDER,
@@ -18,10 +18,10 @@ typedef enum selected_fate {
     FATE_NOT_LOOKED_AT, /* not read: undecided */
     FATE_UNREADABLE,
     FATE_NO_ROOM,
-    FATES,
-} selected_fate;
+    SELECTED_OUTCOMES,
+} selected_outcome;
 /* "included", "not text" … */
-extern const char *const selected_fates[FATES];
+extern const char *const selected_outcomes[SELECTED_OUTCOMES];
 
 typedef struct selected {
     /* set by the caller, who owns the strings */
@@ -33,7 +33,7 @@ typedef struct selected {
     size_t len;
     /* set by the functions below */
     double match, score; /* the match is at most 1 */
-    selected_fate fate;
+    selected_outcome outcome;
     uint64_t cost;
     char *section; /* Markdown; NULL if nothing is included */
     mcp_str part;  /* the part of the text that is included */
@@ -51,10 +51,10 @@ typedef struct selection {
 extern const char selection_heading[]; /* comes before all sections */
 
 /* Returns what can be decided by the MIME type and the URI, or FATE_NOT_LOOKED_AT. */
-selected_fate selected_first_look(mcp_str type, mcp_str uri);
+selected_outcome selected_first_look(mcp_str type, mcp_str uri);
 static inline bool selected_is_in(const selected *a)
 {
-    return a->fate == FATE_IN || a->fate == FATE_CUT;
+    return a->outcome == FATE_IN || a->outcome == FATE_CUT;
 }
 
 /* Computes the scores and sorts by them. Texts that were read count too. Returns false if out of

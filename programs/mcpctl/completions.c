@@ -5,14 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct kept {
+typedef struct completion_cached {
     char *key; /* NULL if the entry is unused */
     mcp_json_doc *result;
     int64_t until;
-} kept;
+} completion_cached;
 
 struct completions {
-    kept places[COMPLETIONS_MOST];
+    completion_cached places[COMPLETIONS_MOST];
     size_t next; /* the oldest entry, to be replaced next */
     unsigned changes;
 };
@@ -22,11 +22,11 @@ completions *completions_new(void)
     return calloc(1, sizeof(completions));
 }
 
-static void clear(kept *place)
+static void clear(completion_cached *place)
 {
     free(place->key);
     mcp_json_free(place->result);
-    *place = (kept){0};
+    *place = (completion_cached){0};
 }
 
 void completions_forget(completions *k)
@@ -52,7 +52,7 @@ unsigned completions_changes(const completions *k)
 const mcp_json *completions_get(const completions *k, const char *key, int64_t now)
 {
     for (size_t i = 0; k && i < COMPLETIONS_MOST; i++) {
-        const kept *place = &k->places[i];
+        const completion_cached *place = &k->places[i];
         if (place->key && place->until > now && strcmp(place->key, key) == 0)
             return mcp_json_root(place->result);
     }
@@ -78,9 +78,9 @@ void completions_put(completions *k, const char *key, const mcp_json *result, un
     size_t len = strlen(key);
     if (!k || changes != k->changes || len >= COMPLETIONS_MOST_BYTES)
         return;
-    kept one = {.key = strdup(key),
-                .result = copy(result, COMPLETIONS_MOST_BYTES - len),
-                .until = now + COMPLETIONS_MS};
+    completion_cached one = {.key = strdup(key),
+                             .result = copy(result, COMPLETIONS_MOST_BYTES - len),
+                             .until = now + COMPLETIONS_MS};
     if (!one.key || !one.result) {
         clear(&one);
         return;

@@ -37,14 +37,14 @@ static int on_text(ctl *c, const mcp_json *result, void *user)
     mcp_json_iter it = {0};
     const mcp_json *contents = mcp_json_get(result, "contents");
     (void)c;
-    k->fate = FATE_BINARY;
+    k->outcome = FATE_BINARY;
     for (const mcp_json *v; !k->text && (v = mcp_json_next(contents, &it, NULL)) != NULL;) {
         mcp_str text = mcp_json_string(mcp_json_get(v, "text"));
         if (!text.ptr)
             continue;
         k->len = text.len < MOST_TEXT ? text.len : MOST_TEXT;
         k->text = text_dup((mcp_str){text.ptr, k->len});
-        k->fate = FATE_NO_ROOM;
+        k->outcome = FATE_NO_ROOM;
     }
     return EXIT_OK;
 }
@@ -55,19 +55,19 @@ static void read_texts(choosing *k)
     const selection *s = &k->chosen;
     size_t open = 0, done = 0;
     for (size_t i = 0; i < s->count; i++)
-        open += s->items[i].fate == FATE_NOT_LOOKED_AT;
+        open += s->items[i].outcome == FATE_NOT_LOOKED_AT;
     open = open < CANDIDATES ? open : CANDIDATES;
     bar_begin("reading", k->c->set.quiet);
     for (size_t i = 0; i < s->count && done < open && !k->c->session->interrupted; i++) {
         selected *a = &s->items[i];
-        char *uri = a->fate == FATE_NOT_LOOKED_AT ? text_dup(a->uri) : NULL;
+        char *uri = a->outcome == FATE_NOT_LOOKED_AT ? text_dup(a->uri) : NULL;
         char *params = uri ? read_params(uri) : NULL;
         if (!params) {
             free(uri);
             continue;
         }
         bar_set((double)done++, (double)open, a->name);
-        a->fate = FATE_UNREADABLE;
+        a->outcome = FATE_UNREADABLE;
         session_call_quietly(k->c, "resources/read", params, on_text, a);
         free(params);
         free(uri);
@@ -92,7 +92,7 @@ static void put_explanation(const choosing *k)
         const selected *a = &k->chosen.items[i];
         printf("%s\t%.3f\tmatch %.2f, priority %.2f, recency %.2f\t%llu\t%s\t",
                selected_is_in(a) ? "in" : "out", a->score, a->match, a->priority, a->recency,
-               (unsigned long long)a->cost, selected_fates[a->fate]);
+               (unsigned long long)a->cost, selected_outcomes[a->outcome]);
         put_field(c, a->uri);
         putchar('\n');
     }
@@ -121,11 +121,11 @@ static void add_item(mcp_json_writer *w, const ctl *c, const selected *a)
         add_number(w, "priority", a->priority);
         add_number(w, "recency", a->recency);
         mcp_json_put_bool(w, "included", selected_is_in(a));
-        mcp_json_put_string(w, "why", selected_fates[a->fate]);
+        mcp_json_put_string(w, "why", selected_outcomes[a->outcome]);
     }
     mcp_json_put_uint(w, "cost", a->cost);
     if (selected_is_in(a) && !c->set.explain) {
-        mcp_json_put_bool(w, "part", a->fate == FATE_CUT);
+        mcp_json_put_bool(w, "part", a->outcome == FATE_CUT);
         mcp_json_put_str(w, "text", a->part);
     }
     mcp_json_end(w);
@@ -180,7 +180,7 @@ static int choose(choosing *k, const entries *all)
                                  .priority = e->priority >= 0 ? e->priority : 0.5,
                                  .recency = recency_of(e->modified),
                                  .place = e->place,
-                                 .fate = selected_first_look(e->type, e->uri)};
+                                 .outcome = selected_first_look(e->type, e->uri)};
     }
     if (!s->items || !selection_score(s)) {
         say("context: out of memory");

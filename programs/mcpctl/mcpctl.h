@@ -99,8 +99,8 @@ typedef struct ctl {
     size_t n_args;
     const char *const *server; /* the words after "--", NULL-terminated; NULL if there is no "--" */
     bool out_is_terminal;
-    int write_errno; /* errno of the first failed write to stdout */
-    int out_kept;    /* stdout while --output replaces it, or 0 */
+    int write_errno;  /* errno of the first failed write to stdout */
+    int saved_stdout; /* stdout while --output replaces it, or 0 */
     session *session;
 } ctl;
 

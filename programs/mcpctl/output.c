@@ -81,33 +81,33 @@ int output_begin(ctl *c)
         return EXIT_OK;
     fflush(stdout);
     int fd = open(c->set.output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    int kept = fd < 0 ? -1 : fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
-    bool ok = kept >= 0 && dup2(fd, STDOUT_FILENO) >= 0;
+    int saved = fd < 0 ? -1 : fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+    bool ok = saved >= 0 && dup2(fd, STDOUT_FILENO) >= 0;
     if (!ok)
         say("%s: %s", c->set.output, strerror(errno));
     if (fd >= 0)
         close(fd);
-    if (!ok && kept >= 0)
-        close(kept);
+    if (!ok && saved >= 0)
+        close(saved);
     if (!ok)
         return EXIT_LOCAL;
-    c->out_kept = kept;
+    c->saved_stdout = saved;
     c->out_is_terminal = false;
     return EXIT_OK;
 }
 
 int output_end(ctl *c, int code)
 {
-    if (!c->out_kept)
+    if (!c->saved_stdout)
         return code;
     if (!flush_stdout(c)) {
         say("%s: %s", c->set.output, strerror(c->write_errno));
         code = EXIT_LOCAL;
         clearerr(stdout);
     }
-    dup2(c->out_kept, STDOUT_FILENO);
-    close(c->out_kept);
-    c->out_kept = 0;
+    dup2(c->saved_stdout, STDOUT_FILENO);
+    close(c->saved_stdout);
+    c->saved_stdout = 0;
     return code;
 }
 

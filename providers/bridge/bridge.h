@@ -3,7 +3,7 @@
  * read_resource.
  *
  * The tools cover all sources and templates of the server, because they send requests to the server
- * itself with the caller's identity (door.h). So a tool shows exactly what its caller could list
+ * itself with the caller's identity (loopback.h). So a tool shows exactly what its caller could list
  * and read. A provider that can search its own resources faster than by lists and reads registers a
  * search_source (search.h).
  */

@@ -141,7 +141,7 @@ int bridge_ask_entry(bridge_walk *w)
                           .later = bridge_walk_later,
                           .user = w,
                           .max_reply = 2 * MOST_READ};
-    return common_door_ask(w->all->bridge->door, &w->one);
+    return common_loopback_ask(w->all->bridge->loopback, &w->one);
 }
 
 static bool is_too_large(const mcp_json *error)

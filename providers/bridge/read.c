@@ -1,4 +1,4 @@
-/* read.c: read_resource: sends resources/read to the server itself (door.h) and converts the
+/* read.c: read_resource: sends resources/read to the server itself (loopback.h) and converts the
  * contents to a tool result.
  *
  * Text becomes text content, whatever its MIME type, because models can read it and hosts refuse
@@ -242,7 +242,7 @@ static int ask(reading *r, step what)
                           .list_mount = list_mount,
                           .mounts_user = r,
                           .progress = what == AT_RESOURCE};
-    return common_door_ask(r->all->bridge->door, &r->ask);
+    return common_loopback_ask(r->all->bridge->loopback, &r->ask);
 }
 
 /* Looks for similar URIs. Returns MCP_OK when the next answer is available, MCP_PENDING, or

@@ -216,7 +216,7 @@ int mcp_bridge_new(mcp_server *server, const mcp_bridge_options *options, mcp_br
     if (!b)
         return MCP_ENOMEM;
     *b = (mcp_bridge){.server = server, .alloc = alloc, .options = *options};
-    int rc = common_door_new(server, &alloc, &b->door);
+    int rc = common_loopback_new(server, &alloc, &b->loopback);
     if (rc == MCP_OK)
         *ret = b;
     else
@@ -228,7 +228,7 @@ void mcp_bridge_free(mcp_bridge *b)
 {
     if (!b)
         return;
-    common_door_free(b->door);
+    common_loopback_free(b->loopback);
     mcp_allocator alloc = b->alloc;
     common_release(&alloc, b);
 }

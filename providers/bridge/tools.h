@@ -3,12 +3,12 @@
 #define BRIDGE_TOOLS_H
 
 #include "bridge.h"
-#include "door.h"
+#include "loopback.h"
 
 struct mcp_bridge {
     mcp_server *server;
     mcp_allocator alloc;
-    common_door *door;
+    common_loopback *loopback;
     mcp_bridge_options options;
 };
 

@@ -159,7 +159,7 @@ static int ask_page(bridge_walk *w, common_ask *ask, const char *method, size_t 
                         .page_size = size,
                         .list_mount = list_mount,
                         .mounts_user = w};
-    return common_door_ask(w->all->bridge->door, ask);
+    return common_loopback_ask(w->all->bridge->loopback, ask);
 }
 
 /* Returns whether entries are returned unfiltered. A page of the tool then equals a page of the

@@ -11,7 +11,7 @@
 
 /* Returns whether a member of `_meta` is not forwarded, because it belongs to the connection with the
  * peer. */
-static bool is_of_hop(mcp_str key)
+static bool is_of_connection(mcp_str key)
 {
     static const char prefix[] = "io.modelcontextprotocol/";
     return mcp_str_eq(key, MCP_STR("progressToken")) || mcp_str_eq(key, MCP_STR(MCP_META_CALLER)) ||
@@ -138,7 +138,7 @@ static void put_meta(output *o, members m, mcp_str more)
 {
     o->from = o->b.len;
     while (next(&m)) {
-        if (!is_of_hop(m.name))
+        if (!is_of_connection(m.name))
             put_unchanged(o, &m);
     }
     if (more.len && o->b.len > o->from)

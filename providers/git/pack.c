@@ -108,7 +108,7 @@ void repo_packs_free(repo_layout *l)
 {
     while (l->packs.n) {
         repo_pack *p = l->packs.pack[--l->packs.n];
-        if (p->kept) {
+        if (p->is_open) {
             close(p->index_fd);
             close(p->pack_fd);
         }
@@ -192,12 +192,12 @@ static int open_locked(repo_layout *l, repo_pack *p, repo_pack_files *ret)
         return MCP_EIO;
     ret->index = p->index_fd;
     ret->data = p->pack_fd;
-    int rc = p->kept ? MCP_OK : open_files(l, p, ret);
-    if (rc == MCP_OK && !p->kept && l->packs.n_kept < REPO_PACKS_OPEN) {
-        p->kept = true;
+    int rc = p->is_open ? MCP_OK : open_files(l, p, ret);
+    if (rc == MCP_OK && !p->is_open && l->packs.n_open < REPO_PACKS_OPEN) {
+        p->is_open = true;
         p->index_fd = ret->index;
         p->pack_fd = ret->data;
-        l->packs.n_kept++;
+        l->packs.n_open++;
     }
     return rc;
 }
@@ -208,7 +208,7 @@ int repo_pack_open(repo_layout *l, size_t i, repo_pack_files *ret)
     repo_pack *p = l->packs.pack[i];
     int rc = open_locked(l, p, ret);
     ret->pack = p;
-    ret->borrowed = p->kept;
+    ret->borrowed = p->is_open;
     pthread_mutex_unlock(&l->lock);
     return rc;
 }

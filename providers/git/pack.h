@@ -18,7 +18,7 @@ struct repo_layout;
 
 typedef struct repo_pack {
     size_t place; /* index of the objects folder that contains it */
-    bool looked_at, ok, kept;
+    bool looked_at, ok, is_open;
     int index_fd, pack_fd; /* valid if `kept` */
     uint64_t index_size, pack_size;
     unsigned version; /* of the index */
@@ -28,7 +28,7 @@ typedef struct repo_pack {
 
 typedef struct repo_packs {
     repo_pack *pack[REPO_PACKS];
-    size_t n, n_kept;
+    size_t n, n_open;
 } repo_packs;
 
 /* The two open files of a pack, for one use. */

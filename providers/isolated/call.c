@@ -1,7 +1,7 @@
 /* call.c: forwards a request to the process, and its answer to the peer.
  *
  * A request ends when its answer arrives, when the peer cancels it, or when the process ends
- * (fate.c). After a cancellation the call remains until the client has reported its end.
+ * (crash.c). After a cancellation the call remains until the client has reported its end.
  */
 #include <mcp/sys/client.h>
 #include <mcp/sys/forward.h>
@@ -333,7 +333,7 @@ int isolated_call_begin(isolated *r, mcp_request *req, mcp_str cursor, size_t ma
     if (rc == MCP_OK)
         rc = isolated_params_make(c, cursor, max);
     if (c->list && !goes_on)
-        isolated_start_ahead(r);
+        isolated_prestart(r);
     if (!c->repeats || !isolated_link_was_current(r))
         isolated_link_refresh(r);
     common_forward_attach(&c->f, req);

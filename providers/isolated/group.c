@@ -31,7 +31,7 @@ void isolated_group_leave(isolated *r)
  * not counted, because there may be no room for its process. */
 static bool has_process(const isolated *r)
 {
-    bool has = r->stamped || r->watch.state || r->ahead.state;
+    bool has = r->stamped || r->watch.state || r->prestart.state;
     for (const isolated_call *c = r->first; c && !has; c = c->next)
         has = c->f.use.state != 0;
     return has;
@@ -70,7 +70,7 @@ static bool make_room(isolated *idle)
         isolated_link_replace(idle);
     else if (idle) { /* it waits for its start, and no request does */
         mcp_service_done(idle->link.service, &idle->watch);
-        mcp_service_done(idle->link.service, &idle->ahead);
+        mcp_service_done(idle->link.service, &idle->prestart);
     }
     return idle != NULL;
 }
@@ -96,29 +96,29 @@ bool isolated_may_start(isolated *r, mcp_error *error)
     return false;
 }
 
-/* ---- starting ahead -------------------------------------------------------------------------- */
+/* ---- starting prestart -------------------------------------------------------------------------- */
 
-static void on_ahead(int rc, const mcp_error *error, void *user)
+static void on_prestarted(int rc, const mcp_error *error, void *user)
 {
     isolated *r = user;
     (void)error;
     if (rc == MCP_OK)
-        mcp_service_done(r->link.service, &r->ahead);
+        mcp_service_done(r->link.service, &r->prestart);
 }
 
-static void start_ahead(isolated *r)
+static void prestart(isolated *r)
 {
     mcp_error error;
-    if (!r->lists || r->failure.code || r->aside || r->ahead.state || has_process(r) ||
+    if (!r->lists || r->failure.code || r->aside || r->prestart.state || has_process(r) ||
         !has_room(r))
         return;
-    r->ahead.ready = on_ahead;
-    r->ahead.user = r;
-    if (mcp_service_begin(r->link.service, &r->ahead, &error) == MCP_OK)
-        mcp_service_done(r->link.service, &r->ahead);
+    r->prestart.ready = on_prestarted;
+    r->prestart.user = r;
+    if (mcp_service_begin(r->link.service, &r->prestart, &error) == MCP_OK)
+        mcp_service_done(r->link.service, &r->prestart);
 }
 
-void isolated_start_ahead(isolated *r)
+void isolated_prestart(isolated *r)
 {
     enum { AHEAD = 4 };
     size_t before = 0;
@@ -127,7 +127,7 @@ void isolated_start_ahead(isolated *r)
         before++;
     for (; other != r; other = other->next, before--) {
         if (before <= AHEAD)
-            start_ahead(other);
+            prestart(other);
     }
 }
 

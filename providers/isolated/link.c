@@ -94,14 +94,14 @@ static void on_line(isolated_link *l, mcp_str line)
         return;
     }
     size_t names = mcp_json_count(mcp_json_get(mcp_json_root(doc), "names"));
-    bool asked = rc == MCP_OK && isolated_answer_question(l->owner, mcp_json_root(doc), &to);
+    bool questioned = rc == MCP_OK && isolated_answer_question(l->owner, mcp_json_root(doc), &to);
     mcp_json_free(doc);
-    if (l->asked || !isolated_flood_line(l, names)) {
+    if (l->questioned || !isolated_flood_line(l, names)) {
         isolated_link_refuse(l, "its process asks without waiting for answers");
         return;
     }
-    l->asked = true;
-    if (!asked)
+    l->questioned = true;
+    if (!questioned)
         isolated_link_refuse(l, "its process asks for something that is no question");
     else if (send(l->fd, to.text, to.len, MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)to.len)
         isolated_link_refuse(l, "its process does not take answers");
@@ -143,7 +143,7 @@ static void read_pieces(isolated_link *l, int n_pieces)
             return;
         }
         l->in.len += (size_t)n;
-        l->asked = false;
+        l->questioned = false;
         cut_lines(l);
     }
 }

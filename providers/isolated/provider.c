@@ -148,7 +148,7 @@ static void isolated_free(isolated *r)
 {
     mcp_allocator alloc = r->alloc;
     r->closing = true;
-    mcp_service_done(r->link.service, &r->ahead);
+    mcp_service_done(r->link.service, &r->prestart);
     isolated_watch_free(r);
     isolated_pulse_stop(r);
     isolated_link_close(&r->link);
@@ -180,7 +180,7 @@ static void on_end(const mcp_service_end *end, void *user)
     isolated *r = user;
     r->stamped = false;
     r->announces = r->announces || isolated_watches(r);
-    isolated_fate(r, end);
+    isolated_crash(r, end);
     isolated_watch_keep(r);
 }
 

@@ -1,7 +1,7 @@
 /* provider.h: declarations for the files of an isolated source.
  *
  * provider.c has the callbacks of the engine. call.c forwards requests. callers.c tells the process of
- * callers, and answers its questions about access. fate.c decides what happens after the end of a
+ * callers, and answers its questions about access. crash.c decides what happens after the end of a
  * process. link.c owns the process and descriptor 4. flood.c limits what the process sends. pulse.c
  * notices that it does not answer. group.c limits the number of processes. describe.c registers the
  * items of the source's description; learn.c registers those that a process offers if there is no
@@ -36,7 +36,7 @@ typedef struct isolated_link {
     mcp_host_poll *poll;
     common_buffer in;     /* an unfinished line */
     mcp_json_doc *report; /* the first line on descriptor 4; NULL until it arrives */
-    bool asked;           /* the last read from descriptor 4 contained a question */
+    bool questioned;      /* the last read from descriptor 4 contained a question */
     bool ended;           /* a process has ended */
     isolated_bucket messages, questions;
     isolated_pulse pulse;
@@ -111,13 +111,13 @@ struct isolated {
     char **uris;
     bool *fresh; /* for each URI: no process watches it yet, so a change may be missed */
     size_t n_uris, cap_uris;
-    bool listening;        /* changes of lists are subscribed to */
-    bool fresh_lists;      /* the same as `fresh` for the lists */
-    uint64_t state;        /* isolated_files_state() when `fresh` was last set; 0 if unknown */
-    bool soon;             /* the subscription must be updated, because the watched URIs changed */
-    bool announces;        /* report everything as changed when the subscription is active again */
-    mcp_service_use ahead; /* see isolated_start_ahead() */
-    mcp_service_use watch; /* keeps the process running while anything is watched */
+    bool listening;   /* changes of lists are subscribed to */
+    bool fresh_lists; /* the same as `fresh` for the lists */
+    uint64_t state;   /* isolated_files_state() when `fresh` was last set; 0 if unknown */
+    bool soon;        /* the subscription must be updated, because the watched URIs changed */
+    bool announces;   /* report everything as changed when the subscription is active again */
+    mcp_service_use prestart; /* see isolated_prestart() */
+    mcp_service_use watch;    /* keeps the process running while anything is watched */
     mcp_host_timer *timer;
     mcp_host_timer *pulse_timer; /* while a request, or a ping, is not answered */
 };
@@ -173,7 +173,7 @@ bool isolated_may_watch(isolated *r);
 /* Starts the processes of the next sources in the order of lists, because a list that comes to this one
  * will probably come to them. They start at the same time then, not one after the other. Sources that
  * were mounted later are before this one in the group. */
-void isolated_start_ahead(isolated *r);
+void isolated_prestart(isolated *r);
 
 /* ---- callers.c --------------------------------------------------------------------------------- */
 
@@ -195,11 +195,11 @@ typedef struct isolated_answer {
 /* Answers a question about access. Returns false if it is no question. */
 bool isolated_answer_question(const isolated *r, const mcp_json *question, isolated_answer *to);
 
-/* ---- fate.c ------------------------------------------------------------------------------------ */
+/* ---- crash.c ------------------------------------------------------------------------------------ */
 
 /* Handles an unexpected end of the process. Finds the request that caused it, and repeats the
  * others. */
-void isolated_fate(isolated *r, const mcp_service_end *end);
+void isolated_crash(isolated *r, const mcp_service_end *end);
 /* Kills the process because the call was not answered in time. */
 void isolated_late(isolated_call *c);
 /* Returns whether the request is refused, and writes the reason to `why`. */

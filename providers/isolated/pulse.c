@@ -3,7 +3,7 @@
  *
  * The loop of the process answers a ping while worker threads work on requests, however long they
  * take. So a process that does not answer one, nor sends anything else, is ended. The requests that
- * it had are repeated or fail as after any other end (fate.c). No request is blamed for the first
+ * it had are repeated or fail as after any other end (crash.c). No request is blamed for the first
  * one: whoever stopped the process may have been somebody else.
  */
 #include "pulse.h"

@@ -64,7 +64,7 @@ static void free_table(const mcp_allocator *alloc, postgres_table *t)
 
 void postgres_table_release(const mcp_allocator *alloc, postgres_table *t)
 {
-    if (t && --t->used == 0 && !t->kept)
+    if (t && --t->used == 0 && !t->cached)
         free_table(alloc, t);
 }
 
@@ -131,7 +131,7 @@ void postgres_tables_drop(postgres_tables *all, postgres_table *t)
         if (all->table[i] != t)
             continue;
         all->table[i] = NULL;
-        t->kept = false;
+        t->cached = false;
         t->used++;
         postgres_table_release(&all->alloc, t);
         return;
@@ -149,7 +149,7 @@ void postgres_tables_keep(postgres_tables *all, postgres_table *t, int64_t now)
         postgres_tables_drop(all, all->table[oldest]);
     t->until = now + POSTGRES_TABLE_MS;
     t->number = ++all->numbers;
-    t->kept = true;
+    t->cached = true;
     all->table[oldest] = t;
 }
 

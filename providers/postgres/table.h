@@ -41,7 +41,7 @@ typedef struct postgres_table {
     char *row_sql;   /* the statement for a row; built when it is first needed */
     int64_t until;
     unsigned used; /* number of users */
-    bool kept;
+    bool cached;
 } postgres_table;
 
 typedef struct postgres_tables {

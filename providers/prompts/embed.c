@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "door.h"
+#include "loopback.h"
 
 typedef struct reading {
     prompts_embeds *all;
@@ -21,7 +21,7 @@ typedef struct reading {
 } reading;
 
 struct prompts_embeds {
-    common_door *door;
+    common_loopback *door;
     mcp_allocator alloc;
 };
 
@@ -111,7 +111,7 @@ static int read_one(reading *r)
                           .later = later,
                           .user = r,
                           .max_reply = r->left};
-    int rc = common_door_ask(r->all->door, &r->ask);
+    int rc = common_loopback_ask(r->all->door, &r->ask);
     if (rc != MCP_OK)
         return rc;
     take_answer(r);
@@ -162,7 +162,7 @@ int prompts_embeds_new(mcp_server *server, const mcp_allocator *alloc, prompts_e
     if (!e)
         return MCP_ENOMEM;
     *e = (prompts_embeds){.alloc = a};
-    int rc = common_door_new(server, &a, &e->door);
+    int rc = common_loopback_new(server, &a, &e->door);
     if (rc == MCP_OK)
         *ret = e;
     else
@@ -174,7 +174,7 @@ void prompts_embeds_free(prompts_embeds *e)
 {
     if (!e)
         return;
-    common_door_free(e->door);
+    common_loopback_free(e->door);
     mcp_allocator a = e->alloc;
     common_release(&a, e);
 }

@@ -209,7 +209,7 @@ static bool same_fault(const prompts_entry *e, const prompts_entry *old)
 static void keep(prompts_entry *e, const prompts_entry *old)
 {
     e->doc = old ? old->doc : NULL;
-    e->kept = true;
+    e->borrowed = true;
 }
 
 static int parse_file(int fd, prompts_entry *e, const mcp_allocator *alloc)
@@ -293,9 +293,9 @@ int prompts_folder_read(const char *path, const prompts_folder *before, const mc
 void prompts_folder_adopt(prompts_folder *f)
 {
     for (size_t i = 0; i < f->count; i++) {
-        if (f->entries[i].kept && f->entries[i].doc)
+        if (f->entries[i].borrowed && f->entries[i].doc)
             prompts_document_ref(f->entries[i].doc);
-        f->entries[i].kept = false;
+        f->entries[i].borrowed = false;
     }
 }
 
@@ -304,7 +304,7 @@ void prompts_folder_free(prompts_folder *f)
     if (!f)
         return;
     for (size_t i = 0; i < f->count; i++) {
-        if (!f->entries[i].kept)
+        if (!f->entries[i].borrowed)
             prompts_document_unref(f->entries[i].doc);
         common_release(&f->alloc, f->entries[i].file);
     }

@@ -22,7 +22,7 @@ typedef struct prompts_entry {
     struct stat st;
     bool settled;          /* the change time is so old that any later change alters it */
     prompts_document *doc; /* the last valid version, or NULL */
-    bool kept;             /* `doc` is borrowed from the previous reading until
+    bool borrowed;         /* `doc` is borrowed from the previous reading until
                             * prompts_folder_adopt() takes a reference */
     bool invalid;          /* the file is invalid: see `fault`, whose line is 0 if it concerns
                             * the whole file */

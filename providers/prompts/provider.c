@@ -151,7 +151,7 @@ static size_t choose(const mcp_prompts *p, const prompts_folder *f, prompts_docu
     for (size_t i = 0; i < f->count; i++) {
         const prompts_entry *e = &f->entries[i];
         const prompts_entry *first = e->doc ? holder(f, i) : NULL;
-        if (first && (!e->kept || !first->kept))
+        if (first && (!e->borrowed || !first->borrowed))
             say(p, "%.300s/%.255s: the prompt \"%s\" is already defined by %s; this one is ignored",
                 p->path, e->file, e->doc->name, first->file);
         if (e->doc && !first)

@@ -100,7 +100,8 @@ static int put_tables(listing *l, sqlite3_stmt *stmt)
 }
 
 /* Returns whether the cached page is the requested one and its schema is current. */
-static bool is_kept(const sqlite_kept *k, const listing *l, const sqlite_conn *c, int64_t schema)
+static bool is_cached(const sqlite_cached_list *k, const listing *l, const sqlite_conn *c,
+                      int64_t schema)
 {
     return k->max == l->max && k->at == l->at && k->conn == c->number && k->schema == schema &&
            mcp_str_eq((mcp_str){k->after, k->after_len}, l->after);
@@ -108,7 +109,7 @@ static bool is_kept(const sqlite_kept *k, const listing *l, const sqlite_conn *c
 
 static void keep(const listing *l, const sqlite_conn *c, int64_t schema)
 {
-    sqlite_kept *k = &l->s->kept;
+    sqlite_cached_list *k = &l->s->cached;
     k->max = 0;
     k->texts.len = 0;
     if (l->after.len > sizeof(k->after) || l->texts.len > SQLITE_MOST_KEPT ||
@@ -142,8 +143,8 @@ static int collect(sqlite_conn *c, void *user)
     int64_t schema = 0;
     size_t most = l->max / 2 + 2; /* at least as many as fit */
     int rc = schema_version(c, &schema);
-    l->from = &l->s->kept.texts;
-    if (rc == SQLITE_OK && c->near && is_kept(&l->s->kept, l, c, schema))
+    l->from = &l->s->cached.texts;
+    if (rc == SQLITE_OK && c->near && is_cached(&l->s->cached, l, c, schema))
         return SQLITE_OK;
     l->from = &l->texts;
     if (rc == SQLITE_OK)

@@ -29,7 +29,7 @@ static void clear(common_source *base)
 {
     sqlite *s = (sqlite *)base;
     sqlite_conn_free(s->near);
-    common_buffer_free(&s->kept.texts);
+    common_buffer_free(&s->cached.texts);
     sqlite_file_clear(&s->file);
 }
 
@@ -138,7 +138,7 @@ static int make(mcp_server *server, const mcp_sqlite_options *given, sqlite **re
     s->max_bytes = (size_t)o->max_bytes;
     s->max_read = (size_t)o->max_read;
     s->timeout_ms = o->timeout_ms;
-    common_buffer_init(&s->kept.texts, &s->base.alloc);
+    common_buffer_init(&s->cached.texts, &s->base.alloc);
     sqlite_file_init(&s->file, &s->base.alloc);
     s->file.max_value = s->max_read < INT_MAX / 2 ? s->max_read : INT_MAX / 2;
     int rc = common_set_name(&s->base.alloc, "sqlite",

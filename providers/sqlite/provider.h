@@ -20,14 +20,14 @@
 
 /* The cached page of the list; see list.c. */
 enum { SQLITE_MOST_KEPT = 512 << 10 };
-typedef struct sqlite_kept {
+typedef struct sqlite_cached_list {
     common_buffer texts;
     size_t max; /* 0 if nothing is cached */
     char at, after[200];
     size_t after_len;
     unsigned long long conn;
     int64_t schema;
-} sqlite_kept;
+} sqlite_cached_list;
 
 /* What is compared to detect changes; see watch.c. */
 typedef struct sqlite_state {
@@ -39,7 +39,7 @@ typedef struct sqlite_state {
 typedef struct sqlite {
     common_source base; /* with the prefix "sqlite://NAME/" */
     sqlite_file file;
-    sqlite_kept kept;
+    sqlite_cached_list cached;
     sqlite_conn *near; /* connection of the server's thread */
     size_t max_rows, max_bytes, max_read;
     uint64_t timeout_ms;

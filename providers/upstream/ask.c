@@ -86,7 +86,7 @@ static bool lists(mcp_item item, mcp_str original, void *user)
     return shows(item, original, user);
 }
 
-static void put_words(mcp_item item, mcp_str original, mcp_raw_words *to, void *user)
+static void put_words(mcp_item item, mcp_str original, mcp_raw_titles *to, void *user)
 {
     const upstream *up = user;
     const mcp_upstream_change *c = upstream_change_of(&up->options, item, original);
@@ -213,8 +213,8 @@ int upstream_ask_outcome(const upstream_ask *a, int rc, const mcp_json *result, 
                          const mcp_error *error)
 {
     upstream *up = up_of(a);
-    bool asked = rc == MCP_ECANCELLED && error && error->text[0];
-    if (!asked)
+    bool withdrawn = rc == MCP_ECANCELLED && error && error->text[0];
+    if (!withdrawn)
         upstream_count(a, rc);
     if (rc == MCP_OK && a->lists)
         return reply_page(up, a->f.req, a->item, &a->session->verdicts, result, text);
@@ -222,7 +222,7 @@ int upstream_ask_outcome(const upstream_ask *a, int rc, const mcp_json *result, 
         return reply(up, a->f.req, result, text, mcp_reply_raw);
     if (rc == MCP_EREMOTE && !(a->lists && is_left_out(a)))
         return reply(up, a->f.req, result, text, mcp_reply_raw_error);
-    if (asked) /* a modern server gets no such answer */
+    if (withdrawn) /* a modern server gets no such answer */
         return mcp_reply_fail(a->f.req, MCP_CODE_INTERNAL, "%s of the server %s failed: %s",
                               a->is_task ? "The task" : "A question", up->options.name,
                               error->text);

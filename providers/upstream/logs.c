@@ -167,7 +167,7 @@ void upstream_on_notification(mcp_client *client, mcp_str method, const mcp_json
 
 static void set_level(upstream_session *s, int level)
 {
-    s->logs.asked = true;
+    s->logs.is_set = true;
     s->logs.level = level;
     /* a modern server gets the level with each call */
     (void)mcp_client_set_log_level(s->client,
@@ -177,9 +177,9 @@ static void set_level(upstream_session *s, int level)
 void upstream_logs_raise(upstream_session *s, const mcp_request *req)
 {
     int level = mcp_request_log_level(req);
-    if (level >= 0 && (!s->logs.asked || level < s->logs.level))
+    if (level >= 0 && (!s->logs.is_set || level < s->logs.level))
         set_level(s, level);
-    else if (s->logs.asked &&
+    else if (s->logs.is_set &&
              mcp_client_is_modern(s->client)) /* it was set before the revision was known */
         (void)mcp_client_set_log_level(s->client, NULL);
 }
@@ -193,8 +193,8 @@ void upstream_logs_tick(upstream_session *s)
         if (wanted >= 0 && (level < 0 || wanted < level))
             level = wanted;
     }
-    if (level < 0 && s->logs.asked)
+    if (level < 0 && s->logs.is_set)
         level = MCP_LOG_INFO; /* what legacy callers get that have not set a level */
-    if (level >= 0 && (!s->logs.asked || level != s->logs.level))
+    if (level >= 0 && (!s->logs.is_set || level != s->logs.level))
         set_level(s, level);
 }

@@ -40,24 +40,24 @@ static void put_member(mcp_json_writer *w, const char *name, const char *value)
     mcp_json_add_string(w, value);
 }
 
-static void put_record(mcp_json_writer *w, const upstream *up, const upstream_snapshot *said)
+static void put_record(mcp_json_writer *w, const upstream *up, const upstream_snapshot *snapshot)
 {
     char source[17];
     put_source(up, source);
     mcp_json_begin_object(w);
     put_member(w, "server", up->options.name);
     put_member(w, "source", source);
-    if (said->principal) {
+    if (snapshot->principal) {
         mcp_json_key(w, "principal");
-        mcp_json_add_string(w, said->principal);
+        mcp_json_add_string(w, snapshot->principal);
     }
-    put_member(w, "title", said->title);
-    put_member(w, "version", said->version);
-    put_member(w, "instructions", said->instructions);
+    put_member(w, "title", snapshot->title);
+    put_member(w, "version", snapshot->version);
+    put_member(w, "instructions", snapshot->instructions);
     mcp_json_key(w, "has");
     mcp_json_begin_array(w);
     for (size_t i = 0; i < UPSTREAM_KINDS; i++)
-        if (said->items & 1u << upstream_kinds[i].item)
+        if (snapshot->items & 1u << upstream_kinds[i].item)
             mcp_json_add_string(w, upstream_kinds[i].name);
     mcp_json_end(w);
     mcp_json_end(w);
@@ -108,11 +108,11 @@ static mcp_str member(const mcp_json *record, const char *name)
 
 static void take(upstream *up, const mcp_json *record)
 {
-    const upstream_introduction said = {.title = member(record, "title"),
-                                        .version = member(record, "version"),
-                                        .instructions = member(record, "instructions"),
-                                        .items = items_in(mcp_json_get(record, "has"))};
-    upstream_snapshot_say(up, member(record, "principal").ptr, &said);
+    const upstream_introduction snapshot = {.title = member(record, "title"),
+                                            .version = member(record, "version"),
+                                            .instructions = member(record, "instructions"),
+                                            .items = items_in(mcp_json_get(record, "has"))};
+    upstream_snapshot_say(up, member(record, "principal").ptr, &snapshot);
 }
 
 void upstream_remember_take(upstream *up)

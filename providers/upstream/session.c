@@ -43,7 +43,7 @@ static void session_free(upstream_session *s)
     upstream_questions_forget(s);
     upstream_asks_fail(s, MCP_ECLOSED, &error);
     upstream_watch_free(s);
-    mcp_service_done(s->service, &s->ahead);
+    mcp_service_done(s->service, &s->prestart);
     upstream_link_close(s);
     upstream_login_close(s);
     upstream_snapshot_take(s);

@@ -131,7 +131,7 @@ struct upstream_session {
     size_t n_uris, cap_uris;
     mcp_service_use watching; /* keeps the process running while URIs are watched */
     bool watches;             /* `watching` is in use */
-    mcp_service_use ahead;    /* starts the process before the first request */
+    mcp_service_use prestart; /* starts the process before the first request */
     unsigned n_misbehaved;    /* number of messages that violated the protocol */
     unsigned n_refused;       /* number of tools that were left out because of their x-mcp-header */
     struct {
@@ -140,7 +140,7 @@ struct upstream_session {
         size_t bytes;
         uint64_t dropped; /* messages that the callers have not been told of, */
         int worst;        /* and the most severe level of them */
-        bool asked;       /* a level was set: */
+        bool is_set;      /* a level was set: */
         int level;
     } logs;
     bool missed;     /* the subscription was interrupted, so changes may have been missed */

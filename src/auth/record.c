@@ -30,7 +30,7 @@ static const field grant_fields[] = {
     {"access_token", offsetof(mcp__record_grant, access_token), TEXT},
     {"refresh_token", offsetof(mcp__record_grant, refresh_token), TEXT},
     {"scope", offsetof(mcp__record_grant, scope), TEXT},
-    {"asked", offsetof(mcp__record_grant, asked), TEXT},
+    {"asked", offsetof(mcp__record_grant, requested), TEXT},
     {"dpop", offsetof(mcp__record_grant, dpop), FLAG},
     {"dpop_key", offsetof(mcp__record_grant, dpop_key), TEXT},
     {"expires", offsetof(mcp__record_grant, expires), NUMBER},

@@ -49,7 +49,7 @@ typedef struct mcp__record_grant {
     mcp_str client_secret, redirect_uri;
     mcp_str access_token, refresh_token;
     mcp_str scope;          /* granted */
-    mcp_str asked;          /* asked for so far */
+    mcp_str requested;      /* asked for so far */
     bool dpop;              /* the access token is bound to dpop_key */
     mcp_str dpop_key;       /* a private JWK as JSON text */
     int64_t expires;        /* of the access token, in seconds since 1970; 0 if unknown */

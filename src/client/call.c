@@ -31,7 +31,7 @@ void mcp__call_move(mcp__call *call, mcp__call_phase phase)
     mcp__link *const lists[] = {[MCP__CALL_QUEUED] = &client->calls.queue,
                                 [MCP__CALL_SENT] = &client->calls.sent,
                                 [MCP__CALL_PARKED] = &client->calls.parked,
-                                [MCP__CALL_KEPT] = &client->calls.kept};
+                                [MCP__CALL_FINISHED] = &client->calls.finished};
     mcp__list_remove(&call->link);
     mcp__list_append(lists[phase], &call->link);
     call->phase = phase;
@@ -55,9 +55,9 @@ mcp__call *mcp__call_find(mcp_client *client, mcp_call_id handle)
     return call ? call : find_in(&client->calls.parked, handle);
 }
 
-mcp__call *mcp__call_kept(mcp_client *client, mcp_call_id handle)
+mcp__call *mcp__call_finished(mcp_client *client, mcp_call_id handle)
 {
-    return find_in(&client->calls.kept, handle);
+    return find_in(&client->calls.finished, handle);
 }
 
 /* ---- finishing ------------------------------------------------------------------------------ */
@@ -69,7 +69,7 @@ static void keep(mcp__call *call, int rc, const mcp_json *result, const mcp_erro
         *call->error = *error;
     if (result && mcp__client_copy(call->client, result, &call->outcome) != MCP_OK)
         call->rc = mcp__fail(call->error, MCP_ENOMEM, 0, "%s", mcp_error_text(MCP_ENOMEM));
-    mcp__call_move(call, MCP__CALL_KEPT);
+    mcp__call_move(call, MCP__CALL_FINISHED);
 }
 
 void mcp__call_finish(mcp__call *call, int rc, const mcp_json *result, const mcp_error *error)
@@ -281,7 +281,7 @@ int mcp_client_cancel(mcp_client *client, mcp_call_id handle, const char *reason
 {
     if (!client || !handle)
         return MCP_EINVAL;
-    mcp__call *call = mcp__call_kept(client, handle);
+    mcp__call *call = mcp__call_finished(client, handle);
     if (call) {
         mcp__call_free(call);
         return MCP_OK;

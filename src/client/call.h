@@ -12,7 +12,7 @@ typedef enum mcp__call_phase {
     MCP__CALL_QUEUED = 0, /* in client->calls.queue */
     MCP__CALL_SENT,       /* in client->calls.sent */
     MCP__CALL_PARKED,     /* in client->calls.parked; waits for answers or for the list of tools */
-    MCP__CALL_KEPT,       /* in client->calls.kept; its outcome waits for mcp_client_wait() */
+    MCP__CALL_FINISHED,   /* in client->calls.kept; its outcome waits for mcp_client_wait() */
 } mcp__call_phase;
 
 typedef struct mcp__pages mcp__pages;
@@ -81,7 +81,7 @@ void mcp__call_fail(mcp__call *call, int rc);
 /* Returns the unfinished call with this handle, or NULL. */
 mcp__call *mcp__call_find(mcp_client *client, mcp_call_id handle);
 /* Returns the finished call with this handle whose outcome was kept, or NULL. */
-mcp__call *mcp__call_kept(mcp_client *client, mcp_call_id handle);
+mcp__call *mcp__call_finished(mcp_client *client, mcp_call_id handle);
 void mcp__call_free(mcp__call *call);
 /* Sends or queues a new call. On failure the call is freed. */
 int mcp__call_begin(mcp__call *call, mcp_call_id *ret);

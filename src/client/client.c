@@ -119,9 +119,9 @@ static mcp__no_id no_id(const mcp_channel *channel)
 }
 
 static const mcp__role client_role = {
-    .request_size = sizeof(mcp__asked),
-    .request = mcp__client_asked,
-    .cancel = mcp__client_asked_cancelled,
+    .request_size = sizeof(mcp__question_request),
+    .request = mcp__client_question_request,
+    .cancel = mcp__client_question_cancelled,
     .notification = mcp__client_notified,
     .tick = on_tick,
     .deadline = on_deadline,
@@ -160,7 +160,7 @@ int mcp__client_copy(const mcp_client *client, const mcp_json *value, mcp_json_d
 static void init(mcp_client *client)
 {
     mcp__link *const lists[] = {&client->calls.queue,    &client->calls.sent,
-                                &client->calls.parked,   &client->calls.kept,
+                                &client->calls.parked,   &client->calls.finished,
                                 &client->questions.list, &client->subscriptions.list};
     mcp__buf *const bufs[] = {&client->self.info, &client->self.extensions,
                               &client->self.experimental, &client->out.header, &client->roots.json};
@@ -217,8 +217,8 @@ void mcp_client_free(mcp_client *client)
     while (!mcp__list_empty(&client->subscriptions.list))
         mcp_subscription_end(mcp__subscription_of(client->subscriptions.list.next));
     mcp_client_disconnected(client, "the client was freed");
-    while (!mcp__list_empty(&client->calls.kept))
-        mcp__call_free(mcp__container(client->calls.kept.next, mcp__call, link));
+    while (!mcp__list_empty(&client->calls.finished))
+        mcp__call_free(mcp__container(client->calls.finished.next, mcp__call, link));
     free_questions(client);
     for (size_t i = 0; i < MCP__COUNT(client->questions.completing); i++)
         mcp__release(client->allocator, client->questions.completing[i]);

@@ -9,7 +9,7 @@
  *     typed.c          one function for each method; pages.c lists; wait.c blocking calls
  *     send.c           sends one request; exchanges.c the interface to transports with exchanges
  *     notifications.c  notifications of the server
- *     question.c       questions of the server and their answers; asked.c in a request, rounds.c in a
+ *     question.c       questions of the server and their answers; question_request.c in a request, rounds.c in a
  *                  result; form_answer.c completes and validates a form
  *     subscriptions.c  subscriptions; listen_request.c with modern servers, watch.c with legacy
  *                      ones
@@ -124,10 +124,10 @@ struct mcp_client {
     /* The unfinished calls. */
     struct {
         mcp_call_id last_handle;
-        mcp__link queue, sent, parked, kept; /* mcp__call */
-        size_t cancelled;                    /* cancelled calls that are still in a list */
-        bool waiting;                        /* mcp_client_wait() is running the transport */
-        bool suspended;                      /* time-outs are suspended while a user answers */
+        mcp__link queue, sent, parked, finished; /* mcp__call */
+        size_t cancelled;                        /* cancelled calls that are still in a list */
+        bool waiting;                            /* mcp_client_wait() is running the transport */
+        bool suspended;                          /* time-outs are suspended while a user answers */
     } calls;
 
     /* Input requests of the server. */

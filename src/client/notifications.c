@@ -122,7 +122,7 @@ static void on_cancelled(mcp_client *client, const mcp_json *params)
     }
     mcp__incoming *in = id && mcp__is_id(id) ? mcp__channel_find(client->channel, id) : NULL;
     if (in)
-        mcp__client_asked_cancelled(in);
+        mcp__client_question_cancelled(in);
 }
 
 void mcp__client_notified(mcp_channel *channel, const mcp__message *message)

@@ -199,7 +199,7 @@ void mcp__question_ask(mcp_question *q)
 
 void mcp__question_withdraw(mcp_question *q)
 {
-    q->asked = NULL;
+    q->request = NULL;
     q->call = NULL;
     if (q->withdrawn)
         return;
@@ -258,7 +258,7 @@ mcp_call_id mcp_question_call(const mcp_question *question)
 {
     if (question->call)
         return question->call->handle;
-    return question->asked ? question->handle : 0;
+    return question->request ? question->handle : 0;
 }
 
 void mcp_question_on_cancel(mcp_question *question, void (*fn)(mcp_question *question, void *user),

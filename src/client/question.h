@@ -1,4 +1,4 @@
-/* question.h: input requests of a server, which arrive in a request (asked.c), or in a result or an
+/* question.h: input requests of a server, which arrive in a request (question_request.c), or in a result or an
  * error (rounds.c). */
 #ifndef MCP_SRC_CLIENT_QUESTION_H
 #define MCP_SRC_CLIENT_QUESTION_H
@@ -16,21 +16,21 @@ typedef struct mcp__token_bucket {
 } mcp__token_bucket;
 
 /* A request of a legacy server, and its question. */
-typedef struct mcp__asked {
+typedef struct mcp__question_request {
     mcp__incoming in;
     mcp_question *question;
-} mcp__asked;
+} mcp__question_request;
 
 struct mcp_question {
     mcp__link link; /* in client->questions.list */
     mcp_client *client;
     mcp_question_kind kind;
-    mcp_json_doc *doc;  /* its params */
-    mcp__buf text;      /* their JSON text */
-    mcp__asked *asked;  /* the request that carried it; NULL if none */
-    mcp__call *call;    /* the call that waits for its answer; NULL if none */
-    mcp_call_id handle; /* the call to which the request belongs; 0 if unknown */
-    char *key;          /* its key in inputRequests; owned */
+    mcp_json_doc *doc;              /* its params */
+    mcp__buf text;                  /* their JSON text */
+    mcp__question_request *request; /* the request that carried it; NULL if none */
+    mcp__call *call;                /* the call that waits for its answer; NULL if none */
+    mcp_call_id handle;             /* the call to which the request belongs; 0 if unknown */
+    char *key;                      /* its key in inputRequests; owned */
     size_t key_len;
     void (*on_cancel)(mcp_question *question, void *user);
     void *on_cancel_user;
@@ -53,12 +53,12 @@ typedef struct mcp__asking {
 } mcp__asking;
 
 /* Handle a request of the server, and its cancellation. */
-void mcp__client_asked(mcp__incoming *in);
+void mcp__client_question_request(mcp__incoming *in);
 /* Returns the handle of the call that a message of the server belongs to: the call in whose exchange
  * it was sent, or the call whose task it names. Returns 0 if the call is unknown. */
 mcp_call_id mcp__call_of_message(const mcp_client *client, mcp_exchange exchange,
                                  const mcp_json *params);
-void mcp__client_asked_cancelled(mcp__incoming *in);
+void mcp__client_question_cancelled(mcp__incoming *in);
 
 /* Creates a question from a method and its params. Returns MCP_ENOTFOUND if the client has no such
  * method, MCP_EUNSUPPORTED if it did not declare this kind of question, MCP_EPROTOCOL if the params

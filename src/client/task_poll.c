@@ -125,8 +125,8 @@ static void finish_with(mcp__call *call, int rc, const char *what, mcp_str why)
 
 static void read_interval(mcp__call *call, const mcp_json *state)
 {
-    bool asked = call->client->revision->tasks == MCP__TASKS_ASKED;
-    const mcp_json *v = mcp_json_get(state, asked ? "pollInterval" : "pollIntervalMs");
+    bool by_client = call->client->revision->tasks == MCP__TASKS_ASKED;
+    const mcp_json *v = mcp_json_get(state, by_client ? "pollInterval" : "pollIntervalMs");
     double ms = mcp_json_number(v, (double)call->task->poll_ms);
     if (ms >= SHORTEST_POLL_MS && ms <= LONGEST_POLL_MS)
         call->task->poll_ms = (int64_t)ms;
@@ -255,8 +255,8 @@ static int make(mcp__call *call, mcp_str id)
 
 void mcp__call_task_begin(mcp__call *call, const mcp_json *result)
 {
-    bool asked = call->client->revision->tasks == MCP__TASKS_ASKED;
-    const mcp_json *state = asked ? mcp_json_get(result, "task") : result;
+    bool by_client = call->client->revision->tasks == MCP__TASKS_ASKED;
+    const mcp_json *state = by_client ? mcp_json_get(result, "task") : result;
     mcp_str id = mcp_json_string(mcp_json_get(state, "taskId"));
     if (!id.len || id.len > MAX_TASK_ID || memchr(id.ptr, 0, id.len)) {
         finish_with(call, MCP_EPROTOCOL, "the server made a task whose taskId cannot be used",

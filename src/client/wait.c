@@ -75,7 +75,7 @@ int mcp_client_wait(mcp_client *client, mcp_call_id handle, mcp_json_doc **ret, 
     if (!handle)
         return wait_start(client, ret, error);
     for (;;) {
-        mcp__call *call = mcp__call_kept(client, handle);
+        mcp__call *call = mcp__call_finished(client, handle);
         if (call)
             return take_outcome(call, ret, error);
         call = mcp__call_find(client, handle);

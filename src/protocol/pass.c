@@ -324,8 +324,8 @@ static void put_as_text(const mcp__pass *p, mcp__buf *b, const mcp_json *structu
 
 static void take_meta(const mcp__pass *p, const mcp_json *meta, mcp_str text)
 {
-    static const char *const hop_keys[] = {MCP__META_SERVER_INFO, MCP__META_SUBSCRIPTION,
-                                           MCP__META_RELATED_TASK};
+    static const char *const connection_keys[] = {MCP__META_SERVER_INFO, MCP__META_SUBSCRIPTION,
+                                                  MCP__META_RELATED_TASK};
     mcp_json_iter it = {0};
     mcp_json_text_iter texts = {0};
     mcp_str key, value;
@@ -333,8 +333,8 @@ static void take_meta(const mcp__pass *p, const mcp_json *meta, mcp_str text)
         return;
     while (mcp_json_next(meta, &it, &key) && mcp_json_text_next(text, &texts, NULL, &value)) {
         bool hop = false;
-        for (size_t i = 0; i < MCP__COUNT(hop_keys); i++)
-            hop = hop || mcp_str_eq(key, mcp_str_from(hop_keys[i]));
+        for (size_t i = 0; i < MCP__COUNT(connection_keys); i++)
+            hop = hop || mcp_str_eq(key, mcp_str_from(connection_keys[i]));
         if (!hop)
             p->meta(p->user, key, value);
     }
@@ -421,7 +421,7 @@ static bool put_members(const mcp__pass *p, mcp__json_list *list, mcp__pass_shap
     const mcp_json *v;
     mcp_str key, member;
     bool as_text = needs_text(p, shape, value);
-    const mcp__pass_words words = mcp__pass_words_of(p, shape, value);
+    const mcp__pass_titles words = mcp__pass_titles_of(p, shape, value);
     while ((v = mcp_json_next(value, &it, &key)) != NULL &&
            mcp_json_text_next(text, &texts, NULL, &member)) {
         const row *r = find_row(shape, key);
@@ -436,7 +436,7 @@ static bool put_members(const mcp__pass *p, mcp__json_list *list, mcp__pass_shap
             return false;
         }
     }
-    mcp__pass_end_words(p, list, &words);
+    mcp__pass_end_titles(p, list, &words);
     return true;
 }
 
@@ -481,12 +481,12 @@ bool mcp__pass_object(const mcp__pass *pass, mcp__buf *b, mcp__pass_shape shape,
 int mcp__pass_code(const mcp__revision *to, int64_t code, bool unknown_resource)
 {
     /* These errors concern the connection to the other server, and not the request of the peer. */
-    static const int hop_codes[] = {MCP__HEADER_MISMATCH, MCP__MISSING_CAPABILITY,
-                                    MCP__UNSUPPORTED_REVISION, MCP__URL_REQUIRED};
+    static const int connection_codes[] = {MCP__HEADER_MISMATCH, MCP__MISSING_CAPABILITY,
+                                           MCP__UNSUPPORTED_REVISION, MCP__URL_REQUIRED};
     if (unknown_resource || code == MCP__LEGACY_NOT_FOUND)
         return to->not_found;
-    for (size_t i = 0; i < MCP__COUNT(hop_codes); i++) {
-        if (code == hop_codes[i])
+    for (size_t i = 0; i < MCP__COUNT(connection_codes); i++) {
+        if (code == connection_codes[i])
             return MCP__INTERNAL_ERROR;
     }
     return code >= INT32_MIN && code <= INT32_MAX ? (int)code : MCP__INTERNAL_ERROR;

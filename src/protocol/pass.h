@@ -44,9 +44,9 @@ typedef enum mcp__pass_name {
 } mcp__pass_name;
 
 /* Texts that replace those of the other server; NULL leaves one unchanged. */
-typedef struct mcp__pass_words {
+typedef struct mcp__pass_titles {
     const char *title, *description;
-} mcp__pass_words;
+} mcp__pass_titles;
 
 typedef struct mcp__pass {
     const mcp__revision *to;
@@ -56,7 +56,7 @@ typedef struct mcp__pass {
     /* Returns whether a value of a completion is sent. If this is NULL, all are. */
     bool (*value)(void *user, mcp_str value);
     /* Gets the texts for an entry of a list of tools or prompts. NULL means none. */
-    void (*words)(void *user, mcp__pass_name kind, mcp_str name, mcp__pass_words *to);
+    void (*words)(void *user, mcp__pass_name kind, mcp_str name, mcp__pass_titles *to);
     /* All names stay the same and may be shown to the peer, so `name` need not be called. */
     bool same_names;
     /* What the user reads before the messages of the other server, and what precedes its
@@ -87,14 +87,15 @@ int mcp__pass_code(const mcp__revision *to, int64_t code, bool unknown_resource)
 /* ---- pass_words.c: texts that replace those of the other server, for pass.c ------------------ */
 
 /* Returns the texts that replace those of an object of this shape. */
-mcp__pass_words mcp__pass_words_of(const mcp__pass *pass, mcp__pass_shape shape,
-                                   const mcp_json *value);
+mcp__pass_titles mcp__pass_titles_of(const mcp__pass *pass, mcp__pass_shape shape,
+                                     const mcp_json *value);
 /* Writes the member of an object in its place if the texts concern it. Returns false if it is to be
  * written as it is. */
-bool mcp__pass_word(const mcp__pass *pass, mcp__json_list *list, const mcp__pass_words *words,
+bool mcp__pass_word(const mcp__pass *pass, mcp__json_list *list, const mcp__pass_titles *words,
                     mcp_str key, const mcp_json *value, mcp_str text);
 /* Writes the texts at the end of the object. */
-void mcp__pass_end_words(const mcp__pass *pass, mcp__json_list *list, const mcp__pass_words *words);
+void mcp__pass_end_titles(const mcp__pass *pass, mcp__json_list *list,
+                          const mcp__pass_titles *words);
 
 /* ---- pass_question.c: values of questions, for pass.c ---------------------------------------- */
 

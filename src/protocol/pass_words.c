@@ -7,9 +7,10 @@
 
 #include <mcp/sys/json.h>
 
-mcp__pass_words mcp__pass_words_of(const mcp__pass *p, mcp__pass_shape shape, const mcp_json *value)
+mcp__pass_titles mcp__pass_titles_of(const mcp__pass *p, mcp__pass_shape shape,
+                                     const mcp_json *value)
 {
-    mcp__pass_words words = {NULL, NULL};
+    mcp__pass_titles words = {NULL, NULL};
     mcp_str name = mcp_json_string(mcp_json_get(value, "name"));
     bool tool = shape == MCP__PASS_TOOL;
     if (p->words && name.ptr && (tool || shape == MCP__PASS_PROMPT))
@@ -36,7 +37,7 @@ static void put_annotations(mcp__json_list *list, const char *title, const mcp_j
     mcp__json_end(&inner);
 }
 
-bool mcp__pass_word(const mcp__pass *p, mcp__json_list *list, const mcp__pass_words *words,
+bool mcp__pass_word(const mcp__pass *p, mcp__json_list *list, const mcp__pass_titles *words,
                     mcp_str key, const mcp_json *value, mcp_str text)
 {
     if (mcp_str_eq(key, MCP_STR("description")))
@@ -52,7 +53,7 @@ bool mcp__pass_word(const mcp__pass *p, mcp__json_list *list, const mcp__pass_wo
     return true;
 }
 
-void mcp__pass_end_words(const mcp__pass *p, mcp__json_list *list, const mcp__pass_words *words)
+void mcp__pass_end_titles(const mcp__pass *p, mcp__json_list *list, const mcp__pass_titles *words)
 {
     if (words->title && p->to->title) {
         mcp__json_name(list, "title");

@@ -175,7 +175,7 @@ static bool refresh(login *l)
     assert_non_null(grant);
     assert_true(mcp_str_eq(grant->dpop_key, mcp_str_from(dpop_key)));
     mcp__buf_reset(&l->text, 0);
-    mcp__form_refresh(&l->text, grant->refresh_token, grant->asked, grant->resource);
+    mcp__form_refresh(&l->text, grant->refresh_token, grant->requested, grant->resource);
     return ok(l, l->text.failed) && exchange(l) && save(l);
 }
 

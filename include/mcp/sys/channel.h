@@ -35,7 +35,7 @@ typedef struct mcp_channel mcp_channel;
  * have exchange 0. On stdio all messages have exchange 0. */
 typedef uint64_t mcp_exchange;
 
-#define MCP_PLACE_ROOM 512
+#define MCP_WAIT_ADDRESS_ROOM 512
 
 typedef struct mcp_channel_options {
     size_t size;
@@ -118,10 +118,10 @@ typedef struct mcp_channel_options {
     mcp_identity *identity;
 
     /* For a transport of which the server has several instances: writes a text of up to
-     * MCP_PLACE_ROOM bytes, of A-Z, a-z, 0-9, "-" and "_", by which the transport of any instance
+     * MCP_WAIT_ADDRESS_ROOM bytes, of A-Z, a-z, 0-9, "-" and "_", by which the transport of any instance
      * finds this one. It follows the requestState of a request for which mcp_request_stay() was
      * called, after ".". Returns its length; 0 means that there is none. May be NULL. */
-    size_t (*place)(mcp_channel *channel, mcp_exchange exchange, char to[MCP_PLACE_ROOM],
+    size_t (*place)(mcp_channel *channel, mcp_exchange exchange, char to[MCP_WAIT_ADDRESS_ROOM],
                     void *user);
 } mcp_channel_options;
 

@@ -23,10 +23,10 @@ extern "C" {
 #define MCP_NAME_ROOM 1024
 
 /* Texts that replace those of another server; NULL leaves one unchanged. */
-typedef struct mcp_raw_words {
+typedef struct mcp_raw_titles {
     size_t size; /* set by the library */
     const char *title, *description;
-} mcp_raw_words;
+} mcp_raw_titles;
 
 /* A JSON object of another server, for the calls below. Members that the specification defines are
  * converted to the form of the peer's revision. Unknown members are forwarded unchanged, and
@@ -64,7 +64,7 @@ typedef struct mcp_raw {
     /* Gets the texts that replace the title and the description of a tool or prompt, given by its name
      * at the other server, in a list. The strings in *to are NULL before, and are borrowed for
      * the call. A new title also replaces that in the annotations of a tool. NULL means none. */
-    void (*words)(mcp_item item, mcp_str name, mcp_raw_words *to, void *user);
+    void (*words)(mcp_item item, mcp_str name, mcp_raw_titles *to, void *user);
     /* The values of a completion are shown as they are, although there are access rules: the other
      * server has asked the same rules about each. Otherwise they are asked about the URI to which
      * the template expands with the value, and a value is left out if that is no URI of a

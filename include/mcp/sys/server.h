@@ -44,11 +44,11 @@ MCP_API int mcp_server_unseal(mcp_server *server, mcp_str purpose, mcp_str seale
 /* ---- tasks of several instances -------------------------------------------------------------- */
 
 /* Where a task runs: one of several instances of a server. */
-typedef struct mcp_task_home {
+typedef struct mcp_task_instance {
     size_t size;
     char instance[17]; /* 16 hexadecimal digits (0-9 a-f) */
     char address[207]; /* how the others reach it; not empty */
-} mcp_task_home;
+} mcp_task_instance;
 
 /* Sets the home of the tasks that are made from now on. Their ids contain it, sealed for their owner
  * with the key of the server (mcp_server_set_seal()), so that any instance with the same key and name
@@ -58,13 +58,13 @@ typedef struct mcp_task_home {
  * other instances (mcp_bus.keep), a task at a Unix socket counts as failed, because its process is
  * gone; a task at another address cannot be reached. NULL removes the home. Returns MCP_OK, MCP_EINVAL
  * or MCP_ENOMEM. */
-MCP_API int mcp_server_set_task_home(mcp_server *server, const mcp_task_home *home,
-                                     mcp_error *error);
+MCP_API int mcp_server_set_task_instance(mcp_server *server, const mcp_task_instance *home,
+                                         mcp_error *error);
 /* Reads the home from the id of a task of this principal (NULL means anonymous). Set ret->size before
  * the call. Returns MCP_OK, MCP_ENOTFOUND (the id names none, or is of another principal or key, or
  * has expired), MCP_EINVAL or MCP_ENOMEM. */
-MCP_API int mcp_server_get_task_home(mcp_server *server, const char *principal, mcp_str id,
-                                     mcp_task_home *ret);
+MCP_API int mcp_server_get_task_instance(mcp_server *server, const char *principal, mcp_str id,
+                                         mcp_task_instance *ret);
 
 #ifdef __cplusplus
 }

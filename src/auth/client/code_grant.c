@@ -32,7 +32,7 @@ mcp__oauth_step mcp__oauth_visit_page(mcp_oauth_client *c, mcp_oauth_visit *visi
         return mcp__oauth_failed_with(c, MCP_EACCESS,
                                       "the page of the authorization server is not an https URL");
     mcp__oauth_trace_text(c, "authorization", visit->url, "a person is asked");
-    f->visiting = f->asked = true;
+    f->visiting = f->prompted = true;
     /* The time-out comes first, because `visit` may answer at once. */
     if (late && mcp__oauth_later(c, visit->valid_ms, late) < 0)
         return mcp__oauth_no_memory(c);

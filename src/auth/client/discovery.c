@@ -38,16 +38,16 @@ static mcp__oauth_step without_resource(mcp_oauth_client *c)
     mcp_str server = mcp_str_from(c->o.server);
     f->tried = 0;
     f->resource = server;
-    f->asked_issuer = mcp_str_from(c->o.issuer);
+    f->queried_issuer = mcp_str_from(c->o.issuer);
     if (c->o.legacy_endpoints && !c->o.issuer) {
         mcp_uri uri;
         if (mcp_uri_parse(server, &uri, NULL) != MCP_OK)
             return mcp__oauth_failed_with(c, MCP_EINVAL, "the URL of the server is malformed");
-        f->asked_issuer = (mcp_str){server.ptr, (size_t)(uri.path.ptr - server.ptr)};
+        f->queried_issuer = (mcp_str){server.ptr, (size_t)(uri.path.ptr - server.ptr)};
         if (!uri.path.len)
-            f->asked_issuer = server;
+            f->queried_issuer = server;
     }
-    if (f->asked_issuer.len)
+    if (f->queried_issuer.len)
         return MCP__STEP_ISSUER;
     if (f->error.code == MCP_EACCESS) /* the last URL */
         return MCP__STEP_FAILED;
@@ -122,8 +122,8 @@ static mcp__oauth_step choose_issuer(mcp_oauth_client *c)
     f->tried = 0;
     if (fault == MCP__OAUTH_OK)
         mcp__no_error(&f->error); /* of URLs that were tried before */
-    f->asked_issuer = mcp__oauth_keep(c, chosen);
-    if (fault == MCP__OAUTH_OK && !f->asked_issuer.len)
+    f->queried_issuer = mcp__oauth_keep(c, chosen);
+    if (fault == MCP__OAUTH_OK && !f->queried_issuer.len)
         return mcp__oauth_no_memory(c);
     return mcp__oauth_unless(c, fault, MCP__STEP_ISSUER);
 }
@@ -177,7 +177,7 @@ static mcp__oauth_step without_metadata(mcp_oauth_client *c)
         return mcp__oauth_failed_with(
             c, MCP_ENOTFOUND,
             "the authorization server %.*s has no metadata at the well-known URLs",
-            MCP__SHOWN(f->asked_issuer, 150));
+            MCP__SHOWN(f->queried_issuer, 150));
     return mcp__oauth_unless(c,
                              mcp__issuer_legacy(&f->issuer, mcp_str_from(c->o.server), c->loopback,
                                                 &c->allocator, &f->error),
@@ -192,7 +192,7 @@ static mcp__oauth_step advised(mcp_oauth_client *c, mcp__oauth_step step)
     mcp__oauth_flow *f = &c->flow;
     if (step != MCP__STEP_FAILED || c->o.issuer || f->server.n_issuers < 2)
         return step;
-    size_t i = mcp_str_eq(f->server.issuers[0], f->asked_issuer) ? 1 : 0;
+    size_t i = mcp_str_eq(f->server.issuers[0], f->queried_issuer) ? 1 : 0;
     mcp_error error = f->error;
     return mcp__oauth_failed_with(c, error.code,
                                   "%.130s; the option issuer chooses another authorization server, "
@@ -205,19 +205,19 @@ static mcp__oauth_step ask_issuer(mcp_oauth_client *c)
     mcp__oauth_flow *f = &c->flow;
     mcp__oauth_step next;
     mcp__buf url;
-    if (!mcp__oauth_url(f->asked_issuer, c->loopback))
+    if (!mcp__oauth_url(f->queried_issuer, c->loopback))
         return mcp__oauth_unless(
-            c, mcp__oauth_fail(&f->error, MCP__OAUTH_ISSUER_URL, f->asked_issuer, (mcp_str){0}),
+            c, mcp__oauth_fail(&f->error, MCP__OAUTH_ISSUER_URL, f->queried_issuer, (mcp_str){0}),
             MCP__STEP_FAILED);
     mcp__buf_init(&url, &c->allocator, 0);
-    int rc = mcp__issuer_url(&url, f->asked_issuer, f->tried);
+    int rc = mcp__issuer_url(&url, f->queried_issuer, f->tried);
     mcp__buf_char(&url, '\0');
     if (rc == MCP_ENOTFOUND)
         next = without_metadata(c);
     else if (rc < 0 || url.failed)
         next = mcp__oauth_failed_with(c, rc < 0 ? rc : url.failed,
                                       "the metadata of %.*s cannot be asked for",
-                                      MCP__SHOWN(f->asked_issuer, 100));
+                                      MCP__SHOWN(f->queried_issuer, 100));
     else
         next = mcp__oauth_send(c, &(mcp__oauth_request){.what = "server metadata", .url = url.ptr});
     mcp__buf_free(&url);
@@ -237,7 +237,7 @@ static mcp_str trusted_issuer(mcp_oauth_client *c)
     if (c->o.trusted_issuer || !c->o.legacy_endpoints)
         return mcp_str_from(c->o.trusted_issuer);
     mcp__buf_init(&text, &c->allocator, 0);
-    mcp__buf_str(&text, c->flow.asked_issuer);
+    mcp__buf_str(&text, c->flow.queried_issuer);
     mcp__buf_char(&text, '/');
     char *copy = text.failed ? NULL : mcp__arena_strdup(&c->flow.texts, mcp__buf_view(&text));
     mcp__buf_free(&text);
@@ -248,7 +248,7 @@ static mcp__oauth_step read_issuer(mcp_oauth_client *c, const mcp__oauth_answer 
 {
     mcp__oauth_flow *f = &c->flow;
     mcp__oauth_fault fault = MCP__OAUTH_METADATA_JSON;
-    mcp__issuer_rules rules = {.issuer = f->asked_issuer,
+    mcp__issuer_rules rules = {.issuer = f->queried_issuer,
                                .trusted = trusted_issuer(c),
                                .url = mcp_str_from(answer->url),
                                .loopback = c->loopback};
@@ -375,7 +375,7 @@ static void collect_scopes(mcp_oauth_client *c)
     const mcp__record_grant *grant = f->self.known ? mcp__oauth_own_grant(c) : NULL;
     mcp__buf_reset(&f->scope, 0);
     if (grant && f->why != MCP__WHY_LOGIN) {
-        mcp__oauth_add_scopes(&f->scope, grant->asked);
+        mcp__oauth_add_scopes(&f->scope, grant->requested);
         mcp__oauth_add_scopes(&f->scope, grant->scope);
     }
     mcp__oauth_add_scopes(&f->scope, f->wanted);

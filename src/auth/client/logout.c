@@ -21,7 +21,7 @@ static mcp__oauth_step begin_grant(mcp_oauth_client *c)
     mcp__issuer_clear(&f->issuer);
     memset(&f->issuer, 0, sizeof(f->issuer));
     f->tried = 0;
-    f->asked_issuer = mcp__oauth_keep(c, grant->issuer); /* no URL if out of memory */
+    f->queried_issuer = mcp__oauth_keep(c, grant->issuer); /* no URL if out of memory */
     return MCP__STEP_ISSUER;
 }
 

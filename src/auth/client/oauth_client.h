@@ -97,7 +97,7 @@ typedef struct mcp__oauth_flow {
     size_t requests; /* sent so far, without polls */
     unsigned nonces; /* repetitions of a token request because of a nonce */
     bool locking, locked, visiting;
-    bool asked;           /* a person was asked */
+    bool prompted;        /* a person was asked */
     bool quiet;           /* no person is asked */
     bool ending;          /* a logout comes next */
     bool declined;        /* by the program; flow.error says why */
@@ -111,7 +111,7 @@ typedef struct mcp__oauth_flow {
     mcp__arena texts;             /* owns strings */
     mcp_str metadata_url, wanted; /* of the challenge: URL of metadata, and scopes */
     mcp_str resource;             /* the identifier of the server */
-    mcp_str asked_issuer;         /* the issuer whose metadata are read */
+    mcp_str queried_issuer;       /* the issuer whose metadata are read */
     mcp__protected server;
     mcp__issuer issuer;
     mcp__oauth_self self;

@@ -160,7 +160,7 @@ static bool may_ask(mcp_oauth_client *c)
 {
     mcp__oauth_flow *f = &c->flow;
     bool person = c->o.grant == MCP_OAUTH_CODE || c->o.grant == MCP_OAUTH_DEVICE;
-    if (!person || f->self.is_new || f->asked)
+    if (!person || f->self.is_new || f->prompted)
         return true;
     if (c->o.visit && !f->quiet)
         return program_agrees(c);

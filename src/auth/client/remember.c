@@ -180,16 +180,16 @@ mcp__oauth_step mcp__oauth_save(mcp_oauth_client *c, mcp__oauth_saving what, mcp
 }
 
 /* Fills in the grant for flow.token. `asked` gets the scopes that were asked for so far. */
-static void make_grant(mcp_oauth_client *c, const mcp__record_grant *old, mcp__buf *asked,
+static void make_grant(mcp_oauth_client *c, const mcp__record_grant *old, mcp__buf *requested,
                        mcp__record_grant *ret)
 {
     const mcp__oauth_flow *f = &c->flow;
     const mcp__token_answer *t = &f->token;
     bool same_scopes = f->refreshed && old;
     if (old && !same_scopes)
-        mcp__oauth_add_scopes(asked, old->asked);
+        mcp__oauth_add_scopes(requested, old->requested);
     if (!same_scopes)
-        mcp__oauth_add_scopes(asked, mcp__buf_view(&f->scope));
+        mcp__oauth_add_scopes(requested, mcp__buf_view(&f->scope));
     mcp_str scope = same_scopes ? old->scope : mcp__buf_view(&f->scope);
     *ret = (mcp__record_grant){.issuer = f->issuer.issuer,
                                .resource = f->resource,
@@ -198,7 +198,7 @@ static void make_grant(mcp_oauth_client *c, const mcp__record_grant *old, mcp__b
                                .access_token = t->access_token,
                                .refresh_token = t->refresh_token,
                                .scope = t->has_scope ? t->scope : scope,
-                               .asked = same_scopes ? old->asked : mcp__buf_view(asked),
+                               .requested = same_scopes ? old->requested : mcp__buf_view(requested),
                                .dpop = t->dpop,
                                .dpop_key = f->dpop ? mcp__buf_view(&c->prover_text) : (mcp_str){0},
                                .expires =
@@ -237,11 +237,11 @@ static int put_change(mcp_oauth_client *c, mcp__buf *to, mcp_error *error)
     mcp__record_pin pin = {.client_id = mcp_str_from(c->o.client_id),
                            .issuer = f->issuer.issuer,
                            .token_endpoint = f->issuer.token};
-    mcp__buf asked;
-    mcp__buf_init(&asked, &c->allocator, 0);
+    mcp__buf requested;
+    mcp__buf_init(&requested, &c->allocator, 0);
     switch (f->saving) {
     case MCP__SAVE_GRANT:
-        make_grant(c, old, &asked, &grant);
+        make_grant(c, old, &requested, &grant);
         change.grant = &grant;
         if (f->self.is_new)
             make_client(c, &client);
@@ -271,10 +271,11 @@ static int put_change(mcp_oauth_client *c, mcp__buf *to, mcp_error *error)
         change.pin = mcp__record_find_pin(&c->record, pin.client_id) ? NULL : &pin;
         break;
     }
-    int rc = asked.failed
-                 ? mcp__fail(error, asked.failed, 0, "the scopes: %s", mcp_error_text(asked.failed))
+    int rc = requested.failed
+                 ? mcp__fail(error, requested.failed, 0, "the scopes: %s",
+                             mcp_error_text(requested.failed))
                  : mcp__oauth_fault_code(mcp__record_put(to, &c->record, &change, error));
-    mcp__buf_free(&asked);
+    mcp__buf_free(&requested);
     return rc;
 }
 

@@ -198,7 +198,7 @@ static bool nothing_new(const mcp_oauth_client *c, mcp_str wanted)
 {
     if (too_many(wanted))
         return false; /* the authorization fails */
-    return !wanted.len || (c->grant && (mcp__scopes_cover(c->grant->asked, wanted, NULL, 0) ||
+    return !wanted.len || (c->grant && (mcp__scopes_cover(c->grant->requested, wanted, NULL, 0) ||
                                         mcp__scopes_cover(c->grant->scope, wanted, NULL, 0)));
 }
 

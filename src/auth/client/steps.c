@@ -278,7 +278,7 @@ void mcp__oauth_end(mcp_oauth_client *c, int rc)
 {
     mcp_error error = c->flow.error;
     bool logout = c->flow.why == MCP__WHY_LOGOUT, ending = c->flow.ending;
-    bool step_up = c->flow.why == MCP__WHY_STEP_UP, asked = c->flow.asked;
+    bool step_up = c->flow.why == MCP__WHY_STEP_UP, prompted = c->flow.prompted;
     if (!c->flow.active)
         return;
     error.code = rc;
@@ -294,7 +294,7 @@ void mcp__oauth_end(mcp_oauth_client *c, int rc)
     if (ending && mcp__oauth_begin_logout(c) < 0)
         answer_calls(c, &c->logouts, MCP_ENOMEM, &error);
     c->failure = error;
-    c->in_vain = rc != MCP_OK && (asked || c->in_vain);
+    c->in_vain = rc != MCP_OK && (prompted || c->in_vain);
     c->step_ups += rc != MCP_OK && step_up;
     c->failures += rc != MCP_OK && !step_up;
     if (rc != MCP_OK)

@@ -125,13 +125,13 @@ void mcp__answer_free(mcp__answer *a);
 int mcp__answer_line(mcp__answer *a, mcp_str line);
 
 /* The kind of request that the client has sent. */
-typedef enum mcp__asked {
-    MCP__ASKED_ANSWER = 0, /* POST of a request */
-    MCP__ASKED_TAKE,   /* POST of a notification or a response; any POST to a 2024-11-05 server */
-    MCP__ASKED_STREAM, /* GET */
-    MCP__ASKED_END,    /* DELETE */
-    MCP__ASKED_KINDS,
-} mcp__asked;
+typedef enum mcp__http_request_kind {
+    MCP__REQUEST_ANSWER = 0, /* POST of a request */
+    MCP__REQUEST_TAKE,   /* POST of a notification or a response; any POST to a 2024-11-05 server */
+    MCP__REQUEST_STREAM, /* GET */
+    MCP__REQUEST_END,    /* DELETE */
+    MCP__REQUEST_KINDS,
+} mcp__http_request_kind;
 
 /* How to treat the body. */
 typedef enum mcp__verdict {
@@ -143,7 +143,7 @@ typedef enum mcp__verdict {
     MCP__VERDICT_WRONG,       /* a successful status, but not the media type that is needed */
 } mcp__verdict;
 
-mcp__verdict mcp__answer_verdict(const mcp__answer *a, mcp__asked asked);
+mcp__verdict mcp__answer_verdict(const mcp__answer *a, mcp__http_request_kind kind);
 /* Describes the answer for an error message, such as "the server answered with HTTP status 502 (Bad
  * Gateway)". Writes at most `room` bytes, with the terminating NUL. */
 void mcp__answer_text(const mcp__answer *a, char *to, size_t room);

@@ -195,21 +195,21 @@ int mcp__answer_line(mcp__answer *a, mcp_str line)
 
 /* ---- meaning --------------------------------------------------------------------------------- */
 
-static mcp__verdict verdict_of_good(const mcp__answer *a, mcp__asked asked)
+static mcp__verdict verdict_of_good(const mcp__answer *a, mcp__http_request_kind kind)
 {
-    if (asked == MCP__ASKED_TAKE || asked == MCP__ASKED_END)
+    if (kind == MCP__REQUEST_TAKE || kind == MCP__REQUEST_END)
         return MCP__VERDICT_TAKEN;
     if (a->media == MCP__MEDIA_SSE)
         return MCP__VERDICT_EVENTS;
-    if (a->media == MCP__MEDIA_JSON && asked == MCP__ASKED_ANSWER)
+    if (a->media == MCP__MEDIA_JSON && kind == MCP__REQUEST_ANSWER)
         return MCP__VERDICT_MESSAGE;
     return MCP__VERDICT_WRONG;
 }
 
-mcp__verdict mcp__answer_verdict(const mcp__answer *a, mcp__asked asked)
+mcp__verdict mcp__answer_verdict(const mcp__answer *a, mcp__http_request_kind kind)
 {
     if (a->status >= 200 && a->status < 300)
-        return verdict_of_good(a, asked);
+        return verdict_of_good(a, kind);
     if (a->status == 401 || a->status == 403)
         return MCP__VERDICT_CHALLENGED;
     return MCP__VERDICT_REFUSED;

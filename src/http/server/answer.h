@@ -65,9 +65,9 @@ typedef enum mcp__http_refusal {
     MCP__HTTP_NO_SHARE,
     MCP__HTTP_NO_FILES,
     MCP__HTTP_CUT,
-    MCP__HTTP_BAD_HOP,     /* a request that another instance forwarded; the next one too */
-    MCP__HTTP_MISDIRECTED, /* it is for another instance */
-    MCP__HTTP_NO_INSTANCE, /* a request was forwarded, but not answered */
+    MCP__HTTP_BAD_FORWARDED, /* a request that another instance forwarded; the next one too */
+    MCP__HTTP_MISDIRECTED,   /* it is for another instance */
+    MCP__HTTP_NO_INSTANCE,   /* a request was forwarded, but not answered */
     MCP__HTTP_REFUSALS,
 } mcp__http_refusal;
 

@@ -43,7 +43,7 @@ static mcp__http_refusal find(mcp_http *http, mcp__map *in, mcp_str text, mcp__h
 /* Removes an entry that nothing refers to. */
 static void tidy(mcp_http *http, mcp__map *in, mcp__http_address *a)
 {
-    if (a->count || a->kept)
+    if (a->count || a->connections)
         return;
     mcp__map_remove(in, (mcp_str){a->text, a->len});
     mcp__release(http->allocator, a);
@@ -110,7 +110,7 @@ static void drop_account(mcp_http_connection *c)
     leave_account(c);
     if (!c->account)
         return;
-    c->account->kept--;
+    c->account->connections--;
     tidy(c->http, &c->http->principals, c->account);
     c->account = NULL;
 }
@@ -126,7 +126,7 @@ static mcp__http_refusal find_account(mcp_http_connection *c)
         find(c->http, &c->http->principals, mcp_str_from(c->principal), &account);
     if (why)
         return why;
-    account->kept++;
+    account->connections++;
     c->account = account;
     return MCP__HTTP_FINE;
 }

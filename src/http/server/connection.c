@@ -481,7 +481,7 @@ void mcp_http_connection_free(mcp_http_connection *c, int64_t now)
     mcp__http_set_phase(c, MCP__HTTP_CLOSED);
     mcp__http_exchange_end(c);
     mcp__relay_drop(c);
-    mcp__hop_free(c);
+    mcp__forwarded_free(c);
     if (c->session)
         mcp__http_session_detach(c);
     mcp__http_peer_free(c->peer);

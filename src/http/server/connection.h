@@ -13,7 +13,7 @@
 typedef struct mcp__http_session mcp__http_session;
 typedef struct mcp__http_stream mcp__http_stream;
 typedef struct mcp__http_peer mcp__http_peer;
-struct mcp__hop; /* fleet.h */
+struct mcp__forwarded; /* fleet.h */
 
 typedef enum mcp__http_phase {
     MCP__HTTP_HANDSHAKE, /* the transport's handshake is in progress */
@@ -52,17 +52,17 @@ struct mcp_http_connection {
     uint8_t target;  /* mcp__http_target */
     uint8_t refusal; /* mcp__http_refusal to send at the end of the body */
     uint8_t http_method;
-    uint8_t method;       /* the JSON-RPC method: a row of the counters */
-    uint8_t status_row;   /* the status of the answer: an index of mcp__http_statuses */
-    bool keep_alive;      /* the connection can be used again after the answer */
-    bool cors;            /* the answer has headers for CORS */
-    bool stream_only;     /* the answer is an open subscription */
-    bool in_account;      /* the request is counted in account->count */
-    bool counted;         /* the answer is counted in session->n_streams */
-    bool is_hop;          /* another instance forwarded the request */
-    bool home_gone;       /* the instance that has the session of the request is gone */
-    bool is_asked;        /* the login is open */
-    uint8_t login_result; /* mcp__http_refusal, set when the login is answered */
+    uint8_t method;         /* the JSON-RPC method: a row of the counters */
+    uint8_t status_row;     /* the status of the answer: an index of mcp__http_statuses */
+    bool keep_alive;        /* the connection can be used again after the answer */
+    bool cors;              /* the answer has headers for CORS */
+    bool stream_only;       /* the answer is an open subscription */
+    bool in_account;        /* the request is counted in account->count */
+    bool counted;           /* the answer is counted in session->n_streams */
+    bool is_forwarded;      /* another instance forwarded the request */
+    bool instance_gone;     /* the instance that has the session of the request is gone */
+    bool is_authenticating; /* the login is open */
+    uint8_t login_result;   /* mcp__http_refusal, set when the login is answered */
     /* ---- the connection */
     bool authenticated; /* `authenticate` has accepted a request */
     bool ended;         /* the peer has closed its sending direction */
@@ -100,7 +100,7 @@ struct mcp_http_connection {
     mcp__http_stream *stream;
     mcp__link in_getters;
     union {
-        struct mcp__hop *hop;  /* if is_hop: what the header of the request says */
+        struct mcp__forwarded *forwarded; /* if is_forwarded: what the header of the request says */
         mcp_http_relay *relay; /* otherwise, if the request is forwarded to another instance */
     } other;
     char traceparent[56]; /* NUL-terminated */

@@ -197,13 +197,13 @@ static bool header(mcp_channel *channel, mcp_exchange exchange, const char *name
 }
 
 /* Finds this instance again, for the modern channel of the connection. */
-static size_t place(mcp_channel *channel, mcp_exchange exchange, char to[MCP_PLACE_ROOM],
+static size_t place(mcp_channel *channel, mcp_exchange exchange, char to[MCP_WAIT_ADDRESS_ROOM],
                     void *user)
 {
     const mcp__http_peer *peer = user;
     mcp_http_connection *c = peer->connection;
     (void)channel;
-    return c && c->exchange == exchange ? mcp__place_put(c, to) : 0;
+    return c && c->exchange == exchange ? mcp__wait_address_put(c, to) : 0;
 }
 
 /* ---- to the channel -------------------------------------------------------------------------- */
@@ -320,7 +320,8 @@ static bool forward_call(mcp_http_connection *c, mcp__http_message *m)
 {
     const mcp_json *state = mcp_json_get(m->in.message.params, "requestState");
     mcp__http_refusal why;
-    if (!m->has_request || m->in.batch || !mcp__place_seek(c, mcp_json_string(state), &why))
+    if (!m->has_request || m->in.batch ||
+        !mcp__wait_address_forward(c, mcp_json_string(state), &why))
         return false;
     return forwarded(c, m, why);
 }

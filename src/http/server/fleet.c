@@ -220,12 +220,12 @@ void mcp_http_share_lost(mcp_http *http)
 /* ---- life ------------------------------------------------------------------------------------ */
 
 /* Tasks are at the instance where they begin, as sessions are. */
-static int set_task_home(const struct mcp__fleet *fleet)
+static int set_task_instance(const struct mcp__fleet *fleet)
 {
-    mcp_task_home home = {.size = sizeof(home)};
+    mcp_task_instance home = {.size = sizeof(home)};
     memcpy(home.instance, fleet->instance, sizeof(fleet->instance));
     snprintf(home.address, sizeof(home.address), "%s", fleet->http->options.instance_address);
-    return mcp_server_set_task_home(fleet->http->server, &home, NULL);
+    return mcp_server_set_task_instance(fleet->http->server, &home, NULL);
 }
 
 int mcp__fleet_new(mcp_http *http, uint64_t seed0, uint64_t seed1)
@@ -242,7 +242,7 @@ int mcp__fleet_new(mcp_http *http, uint64_t seed0, uint64_t seed1)
     int rc = http->options.random(bytes, sizeof(bytes), http->options.user);
     for (size_t i = 0; rc >= 0 && i < sizeof(bytes); i++)
         snprintf(fleet->instance + 2 * i, 3, "%02x", (unsigned)bytes[i]);
-    return rc < 0 ? rc : set_task_home(fleet);
+    return rc < 0 ? rc : set_task_instance(fleet);
 }
 
 void mcp__fleet_free(struct mcp__fleet *fleet)
@@ -250,7 +250,7 @@ void mcp__fleet_free(struct mcp__fleet *fleet)
     if (!fleet)
         return;
     mcp_http *http = fleet->http;
-    (void)mcp_server_set_task_home(http->server, NULL, NULL);
+    (void)mcp_server_set_task_instance(http->server, NULL, NULL);
     forget_all(fleet);
     mcp__map_free(&fleet->known);
     mcp__shares_free(&fleet->shares);

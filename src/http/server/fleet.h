@@ -1,6 +1,6 @@
 /* fleet.h: legacy sessions of several instances that serve the same clients: session ids that say
- * where a session began (ticket.c), what is known of the sessions of other instances (fleet.c), and
- * requests that are forwarded to them (forward.c) and come from them (hop.c).
+ * where a session began (session_id.c), what is known of the sessions of other instances (fleet.c), and
+ * requests that are forwarded to them (forward.c) and come from them (forwarded_request.c).
  *
  * All of this is used only if mcp_http_options.instance_address is set; otherwise http->fleet is
  * NULL. */
@@ -16,35 +16,35 @@ enum {
     MCP__UNIQUE = 32,        /* hexadecimal digits that identify a session */
     MCP__INSTANCE_NAME = 16, /* hexadecimal digits that identify an instance */
     MCP__OWNER = 16,         /* hexadecimal digits that are the same for all sessions of a client */
-    MCP__TICKET_TEXT = 1024, /* the longest session id */
+    MCP__SESSION_ID_TEXT = 1024, /* the longest session id */
     /* What it contains at most: without the expiry, the head and the tag of the seal. */
-    MCP__TICKET_PLAIN = MCP__TICKET_TEXT / 4 * 3 - 41,
+    MCP__SESSION_ID_PLAIN = MCP__SESSION_ID_TEXT / 4 * 3 - 41,
     MCP__ADDRESS_MAX = 200,
 };
 
-/* ---- ticket.c: session ids ------------------------------------------------------------------- */
+/* ---- session_id.c: session ids ------------------------------------------------------------------- */
 
 /* What a session id says. The strings are in `text`, or borrowed when an id is made. */
-typedef struct mcp__ticket {
+typedef struct mcp__session_id {
     char unique[MCP__UNIQUE + 1];
     char instance[MCP__INSTANCE_NAME + 1]; /* where the session began */
     mcp_str address;                       /* how other instances reach that instance */
     mcp_str params;   /* of initialize; empty if they did not fit, so that it cannot be made anew */
     uint64_t left_ms; /* until the id expires */
-    char text[MCP__TICKET_TEXT];
-} mcp__ticket;
+    char text[MCP__SESSION_ID_TEXT];
+} mcp__session_id;
 
 /* Appends the params of an equivalent initialize: the negotiated revision, the capabilities, the
  * name and version of the client. Appends nothing if `params` lack one of them. */
-void mcp__ticket_put_params(mcp__buf *b, const mcp_json *params);
+void mcp__session_id_put_params(mcp__buf *b, const mcp_json *params);
 /* Appends the id of a session of this principal (NULL means anonymous). Leaves out the params if they
  * do not fit. Returns MCP_OK or the code of mcp_server_seal(). */
-int mcp__ticket_seal(mcp_server *server, const char *principal, uint64_t life_ms,
-                     const mcp__ticket *ticket, mcp__buf *id);
+int mcp__session_id_seal(mcp_server *server, const char *principal, uint64_t life_ms,
+                         const mcp__session_id *session_id, mcp__buf *id);
 /* Reads an id. Returns MCP_OK, MCP_ENOMEM, or another negative code if it is not the id of a session
  * of this principal, or has expired. */
-int mcp__ticket_open(mcp_server *server, const mcp_allocator *allocator, const char *principal,
-                     mcp_str id, mcp__ticket *ret);
+int mcp__session_id_open(mcp_server *server, const mcp_allocator *allocator, const char *principal,
+                         mcp_str id, mcp__session_id *ret);
 
 /* ---- fleet.c: the sessions of other instances ------------------------------------------------ */
 
@@ -92,15 +92,15 @@ void mcp__fleet_note_end(mcp__http_session *s);
 /* ---- instance.c: where calls of modern clients wait ------------------------------------------ */
 
 /* mcp_channel_options.place, for the current request of c. */
-size_t mcp__place_put(mcp_http_connection *c, char to[MCP_PLACE_ROOM]);
+size_t mcp__wait_address_put(mcp_http_connection *c, char to[MCP_WAIT_ADDRESS_ROOM]);
 /* Forwards the current request of c if the call that `state` (requestState) continues waits at another
  * instance. Returns false if it does not; otherwise *why is that of mcp__relay_start(). */
-bool mcp__place_seek(mcp_http_connection *c, mcp_str state, mcp__http_refusal *why);
+bool mcp__wait_address_forward(mcp_http_connection *c, mcp_str state, mcp__http_refusal *why);
 
-/* ---- hop.c: requests of other instances ------------------------------------------------------ */
+/* ---- forwarded_request.c: requests of other instances ------------------------------------------------------ */
 
 /* What the header Libmcp-Forwarded-Request says. */
-struct mcp__hop {
+struct mcp__forwarded {
     char instance[MCP__INSTANCE_NAME]; /* the sender */
     uint64_t number;
     unsigned char digest[32];
@@ -109,31 +109,31 @@ struct mcp__hop {
 };
 
 /* The headers of a request that is forwarded which may differ from those that were received. */
-typedef struct mcp__hop_head {
+typedef struct mcp__forward_head {
     mcp_str session, revision; /* .ptr is NULL if there is none */
-} mcp__hop_head;
+} mcp__forward_head;
 
 /* Appends the value of the header for the current request of c. Returns MCP_OK or a negative code. */
-int mcp__hop_put(mcp_http_connection *c, const char *to_instance, const mcp__hop_head *head,
-                 mcp_str body, mcp__buf *value);
-/* Reads the header of a request, if it has one, and sets c->hop. Returns MCP__HTTP_FINE, or the reason
+int mcp__forwarded_put(mcp_http_connection *c, const char *to_instance,
+                       const mcp__forward_head *head, mcp_str body, mcp__buf *value);
+/* Reads the header of a request, if it has one, and sets c->forwarded. Returns MCP__HTTP_FINE, or the reason
  * to refuse the request. */
-mcp__http_refusal mcp__hop_read(mcp_http_connection *c);
+mcp__http_refusal mcp__forwarded_read(mcp_http_connection *c);
 /* Compares the complete request with its header, which can then not be used again. */
-mcp__http_refusal mcp__hop_check(mcp_http_connection *c);
-void mcp__hop_free(mcp_http_connection *c);
+mcp__http_refusal mcp__forwarded_check(mcp_http_connection *c);
+void mcp__forwarded_free(mcp_http_connection *c);
 
 /* ---- forward.c: requests to other instances -------------------------------------------------- */
 
 /* Forwards the current request of c. Returns MCP__HTTP_FINE if it will be answered later, or the
  * reason to refuse it. */
 mcp__http_refusal mcp__relay_start(mcp_http_connection *c, const char *instance, mcp_str address,
-                                   const mcp__hop_head *head);
+                                   const mcp__forward_head *head);
 /* The headers as they were received. */
-mcp__hop_head mcp__hop_head_of(const mcp_http_connection *c);
+mcp__forward_head mcp__forward_head_of(const mcp_http_connection *c);
 static inline mcp_http_relay *mcp__relay_of(const mcp_http_connection *c)
 {
-    return c->is_hop ? NULL : c->other.relay;
+    return c->is_forwarded ? NULL : c->other.relay;
 }
 /* Gives up the forwarded request of a connection, if it has one. */
 void mcp__relay_drop(mcp_http_connection *c);

@@ -73,7 +73,7 @@ static void put_params(const mcp_http_connection *c, mcp__buf *b, header_list *l
 }
 
 /* Headers that decide who sent the request, or what it means. */
-static void put_headers(const mcp_http_connection *c, const mcp__hop_head *head, mcp__buf *b,
+static void put_headers(const mcp_http_connection *c, const mcp__forward_head *head, mcp__buf *b,
                         header_list *list)
 {
     static const struct {
@@ -96,23 +96,23 @@ static void put_headers(const mcp_http_connection *c, const mcp__hop_head *head,
     put_params(c, b, list);
 }
 
-mcp__hop_head mcp__hop_head_of(const mcp_http_connection *c)
+mcp__forward_head mcp__forward_head_of(const mcp_http_connection *c)
 {
-    return (mcp__hop_head){.session = mcp__http_header(&c->head, MCP__HTTP_SESSION),
-                           .revision = mcp__http_header(&c->head, MCP__HTTP_REVISION)};
+    return (mcp__forward_head){.session = mcp__http_header(&c->head, MCP__HTTP_SESSION),
+                               .revision = mcp__http_header(&c->head, MCP__HTTP_REVISION)};
 }
 
 static int put_request(mcp_http_relay *r, const char *instance, mcp_str address,
-                       const mcp__hop_head *head, header_list *list)
+                       const mcp__forward_head *head, header_list *list)
 {
-    mcp__buf hop;
+    mcp__buf forwarded;
     mcp__buf_str(&r->text, address);
     mcp__buf_char(&r->text, 0);
     put_headers(r->c, head, &r->text, list);
-    mcp__buf_init(&hop, r->c->http->allocator, 0);
-    int rc = mcp__hop_put(r->c, instance, head, mcp__buf_view(&r->body), &hop);
-    put_header(&r->text, list, MCP_STR(MCP__HOP_HEADER), mcp__buf_view(&hop));
-    mcp__buf_free(&hop);
+    mcp__buf_init(&forwarded, r->c->http->allocator, 0);
+    int rc = mcp__forwarded_put(r->c, instance, head, mcp__buf_view(&r->body), &forwarded);
+    put_header(&r->text, list, MCP_STR(MCP__FORWARDED_HEADER), mcp__buf_view(&forwarded));
+    mcp__buf_free(&forwarded);
     return rc == MCP_OK ? r->text.failed : rc;
 }
 
@@ -135,7 +135,7 @@ static int send(mcp_http_relay *r, const header_list *list)
 }
 
 mcp__http_refusal mcp__relay_start(mcp_http_connection *c, const char *instance, mcp_str address,
-                                   const mcp__hop_head *head)
+                                   const mcp__forward_head *head)
 {
     mcp_http *http = c->http;
     mcp_str body = mcp__http_body(c);
@@ -247,7 +247,7 @@ static void answer(mcp_http_connection *c, const mcp_http_relay *r)
 /* Handles the request again, because the instance is gone. */
 static void handle_here(mcp_http_connection *c)
 {
-    c->home_gone = true;
+    c->instance_gone = true;
     mcp__http_handle(c);
 }
 

@@ -59,7 +59,7 @@ typedef struct mcp__http_head {
     size_t count;
 } mcp__http_head;
 
-#define MCP__HOP_HEADER "Libmcp-Forwarded-Request"
+#define MCP__FORWARDED_HEADER "Libmcp-Forwarded-Request"
 
 enum { MCP__HTTP_JSON = 1, MCP__HTTP_SSE = 2 };
 

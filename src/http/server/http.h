@@ -52,8 +52,8 @@ typedef enum mcp__http_target {
  * connections. */
 typedef struct mcp__http_address {
     size_t count;
-    size_t kept;   /* number of connections whose `account` it is */
-    bool is_proxy; /* it is a trusted proxy, whose connections are not limited */
+    size_t connections; /* number of connections whose `account` it is */
+    bool is_proxy;      /* it is a trusted proxy, whose connections are not limited */
     size_t len;
     char text[]; /* NUL-terminated */
 } mcp__http_address;

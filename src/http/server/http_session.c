@@ -139,17 +139,17 @@ static int seal_id(mcp__http_session *s, const mcp_http_connection *c, const mcp
 {
     mcp_http *http = s->http;
     const mcp_http_options *o = &http->options;
-    mcp__ticket t = {.address = mcp_str_from(o->instance_address)};
+    mcp__session_id t = {.address = mcp_str_from(o->instance_address)};
     mcp__buf client, id;
     mcp__buf_init(&client, http->allocator, 0);
     mcp__buf_init(&id, http->allocator, 0);
-    mcp__ticket_put_params(&client, params);
+    mcp__session_id_put_params(&client, params);
     memcpy(t.unique, s->id, sizeof(t.unique));
     memcpy(t.instance, http->fleet->instance, sizeof(t.instance));
     t.params = mcp__buf_view(&client);
     int rc = client.failed;
     if (rc == MCP_OK)
-        rc = mcp__ticket_seal(http->server, c->principal, o->session_life_ms, &t, &id);
+        rc = mcp__session_id_seal(http->server, c->principal, o->session_life_ms, &t, &id);
     if (rc == MCP_OK && !(s->sealed = mcp__strdup(http->allocator, mcp__buf_view(&id))))
         rc = MCP_ENOMEM;
     mcp__buf_free(&client);
@@ -159,24 +159,24 @@ static int seal_id(mcp__http_session *s, const mcp_http_connection *c, const mcp
 }
 
 /* Takes the id of a session that began at another instance. */
-static int copy_id(mcp__http_session *s, const mcp__ticket *ticket, mcp_str id)
+static int copy_id(mcp__http_session *s, const mcp__session_id *session_id, mcp_str id)
 {
-    memcpy(s->id, ticket->unique, sizeof(s->id));
+    memcpy(s->id, session_id->unique, sizeof(s->id));
     s->sealed = mcp__strdup(s->http->allocator, id);
-    s->dies_at = mcp__http_after(s->http->now, ticket->left_ms);
+    s->dies_at = mcp__http_after(s->http->now, session_id->left_ms);
     return s->sealed ? MCP_OK : MCP_ENOMEM;
 }
 
 /* How a session gets its id. */
 typedef struct origin {
-    const mcp_json *params;    /* of initialize, if its id is to be sealed */
-    const mcp__ticket *ticket; /* of a session that began at another instance; else NULL */
-    mcp_str id;                /* the text of the ticket */
+    const mcp_json *params;            /* of initialize, if its id is to be sealed */
+    const mcp__session_id *session_id; /* of a session that began at another instance; else NULL */
+    mcp_str id;                        /* the text of the session_id */
 } origin;
 
 static int make_id(mcp__http_session *s, const mcp_http_connection *c, const origin *from)
 {
-    int rc = from->ticket ? copy_id(s, from->ticket, from->id) : set_id(s);
+    int rc = from->session_id ? copy_id(s, from->session_id, from->id) : set_id(s);
     if (rc == MCP_OK && from->params && s->http->fleet)
         rc = seal_id(s, c, from->params);
     s->name = s->sealed ? mcp_str_from(s->sealed) : (mcp_str){s->id, MCP__UNIQUE};
@@ -248,7 +248,7 @@ static bool shares(const mcp_http *http)
  * that has taken over will tell the client to begin again. A session of HTTP+SSE would end with its stream. */
 static bool outlives(const mcp_http *http, const origin *from)
 {
-    return from->ticket || (from->params && (http->linger_ms || shares(http)));
+    return from->session_id || (from->params && (http->linger_ms || shares(http)));
 }
 
 static mcp__http_refusal begin(mcp_http_connection *c, const mcp_channel_options *options,
@@ -310,19 +310,19 @@ void mcp__http_session_free(mcp__http_session *s)
 /* ---- sessions of other instances ------------------------------------------------------------- */
 
 /* Makes a session anew from its id: the channel gets the initialize that the id contains. */
-static mcp__http_refusal take_over(mcp_http_connection *c, const mcp__ticket *ticket, mcp_str id,
-                                   mcp__http_session **ret)
+static mcp__http_refusal take_over(mcp_http_connection *c, const mcp__session_id *session_id,
+                                   mcp_str id, mcp__http_session **ret)
 {
     mcp_http *http = c->http;
     mcp__http_session *s = NULL;
     mcp__buf text;
     mcp__buf_init(&text, http->allocator, 0);
     mcp__buf_lit(&text, "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":");
-    mcp__buf_str(&text, ticket->params);
+    mcp__buf_str(&text, session_id->params);
     mcp__buf_lit(&text, "}");
     mcp__http_refusal why = text.failed ? MCP__HTTP_NO_MEMORY
                                         : begin(c, &mcp__http_session_channel,
-                                                &(origin){.ticket = ticket, .id = id}, &s);
+                                                &(origin){.session_id = session_id, .id = id}, &s);
     if (!why) {
         /* Nothing waits for the answer: session_send() discards it. */
         mcp_channel *channel = s->peer->channel;
@@ -351,33 +351,35 @@ static mcp__http_refusal take_over(mcp_http_connection *c, const mcp__ticket *ti
 }
 
 /* Returns whether the session can be made anew here. */
-static bool may_take(const mcp_http *http, const mcp__known *known, const mcp__ticket *ticket)
+static bool may_take(const mcp_http *http, const mcp__known *known,
+                     const mcp__session_id *session_id)
 {
     return known && !known->keeps &&
-           !mcp__map_get(&http->fleet->own, (mcp_str){ticket->unique, MCP__UNIQUE}) &&
-           ticket->params.len && shares(http);
+           !mcp__map_get(&http->fleet->own, (mcp_str){session_id->unique, MCP__UNIQUE}) &&
+           session_id->params.len && shares(http);
 }
 
 /* Finds the instance that has the session of a request. */
 static mcp__http_refusal seek(mcp_http_connection *c, mcp_str id, mcp__http_session **ret)
 {
     mcp_http *http = c->http;
-    mcp__ticket ticket;
-    mcp__hop_head head = mcp__hop_head_of(c);
+    mcp__session_id session_id;
+    mcp__forward_head head = mcp__forward_head_of(c);
     /* A request is forwarded once: whoever gets it must have the session. */
-    if (!http->fleet || c->is_hop)
+    if (!http->fleet || c->is_forwarded)
         return MCP__HTTP_NO_SESSION;
-    int rc = mcp__ticket_open(http->server, http->allocator, c->principal, id, &ticket);
+    int rc = mcp__session_id_open(http->server, http->allocator, c->principal, id, &session_id);
     if (rc != MCP_OK)
         return rc == MCP_ENOMEM ? MCP__HTTP_NO_MEMORY : MCP__HTTP_NO_SESSION;
-    const mcp__known *known = mcp__fleet_known(http->fleet, ticket.unique);
-    const char *instance = known ? known->instance : ticket.instance;
-    mcp_str address = known ? (mcp_str){known->address, known->address_len} : ticket.address;
+    const mcp__known *known = mcp__fleet_known(http->fleet, session_id.unique);
+    const char *instance = known ? known->instance : session_id.instance;
+    mcp_str address = known ? (mcp_str){known->address, known->address_len} : session_id.address;
     if (strcmp(instance, http->fleet->instance) == 0)
         return MCP__HTTP_NO_SESSION; /* it has ended */
-    if (!c->home_gone)
+    if (!c->instance_gone)
         return mcp__relay_start(c, instance, address, &head);
-    return may_take(http, known, &ticket) ? take_over(c, &ticket, id, ret) : MCP__HTTP_NO_SESSION;
+    return may_take(http, known, &session_id) ? take_over(c, &session_id, id, ret)
+                                              : MCP__HTTP_NO_SESSION;
 }
 
 mcp__http_refusal mcp__http_session_find(mcp_http_connection *c, mcp__http_session **ret)

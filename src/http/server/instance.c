@@ -19,7 +19,7 @@ static void put_purpose(mcp__buf *b, const mcp_http_connection *c)
     mcp__buf_str(b, mcp_str_from(c->principal));
 }
 
-size_t mcp__place_put(mcp_http_connection *c, char to[MCP_PLACE_ROOM])
+size_t mcp__wait_address_put(mcp_http_connection *c, char to[MCP_WAIT_ADDRESS_ROOM])
 {
     const mcp_http *http = c->http;
     mcp__buf purpose, plain;
@@ -32,7 +32,7 @@ size_t mcp__place_put(mcp_http_connection *c, char to[MCP_PLACE_ROOM])
     mcp__buf_str(&plain, mcp_str_from(http->options.instance_address));
     if (purpose.failed || plain.failed ||
         mcp_server_seal(http->server, mcp__buf_view(&purpose), mcp__buf_view(&plain),
-                        http->options.session_life_ms, to, MCP_PLACE_ROOM, &len) != MCP_OK)
+                        http->options.session_life_ms, to, MCP_WAIT_ADDRESS_ROOM, &len) != MCP_OK)
         len = 0; /* the next request is handled where it arrives */
     mcp__buf_free(&purpose);
     mcp__buf_free(&plain);
@@ -40,7 +40,8 @@ size_t mcp__place_put(mcp_http_connection *c, char to[MCP_PLACE_ROOM])
 }
 
 /* Opens the place that follows a state. Returns its length in `text`, or 0. */
-static size_t open_place(const mcp_http_connection *c, mcp_str state, char text[MCP_PLACE_ROOM])
+static size_t open_place(const mcp_http_connection *c, mcp_str state,
+                         char text[MCP_WAIT_ADDRESS_ROOM])
 {
     const char *dot = state.len ? memchr(state.ptr, '.', state.len) : NULL;
     mcp__buf purpose;
@@ -49,26 +50,26 @@ static size_t open_place(const mcp_http_connection *c, mcp_str state, char text[
         return 0;
     mcp_str place = mcp__str_sub(state, (size_t)(dot - state.ptr) + 1);
     put_purpose(&purpose, c);
-    if (purpose.failed || place.len > MCP_PLACE_ROOM ||
-        mcp_server_unseal(c->http->server, mcp__buf_view(&purpose), place, text, MCP_PLACE_ROOM,
-                          &len, NULL) != MCP_OK)
+    if (purpose.failed || place.len > MCP_WAIT_ADDRESS_ROOM ||
+        mcp_server_unseal(c->http->server, mcp__buf_view(&purpose), place, text,
+                          MCP_WAIT_ADDRESS_ROOM, &len, NULL) != MCP_OK)
         len = 0;
     mcp__buf_free(&purpose);
     return len > NAME && len <= NAME + MCP__ADDRESS_MAX ? len : 0;
 }
 
-bool mcp__place_seek(mcp_http_connection *c, mcp_str state, mcp__http_refusal *why)
+bool mcp__wait_address_forward(mcp_http_connection *c, mcp_str state, mcp__http_refusal *why)
 {
     const struct mcp__fleet *fleet = c->http->fleet;
-    char text[MCP_PLACE_ROOM], instance[NAME + 1];
-    if (!fleet || !c->http->relays.send || c->is_hop || c->home_gone || c->head.repeated)
+    char text[MCP_WAIT_ADDRESS_ROOM], instance[NAME + 1];
+    if (!fleet || !c->http->relays.send || c->is_forwarded || c->instance_gone || c->head.repeated)
         return false;
     size_t len = open_place(c, state, text);
     if (!len || memcmp(text, fleet->instance, NAME) == 0)
         return false;
     memcpy(instance, text, NAME);
     instance[NAME] = 0;
-    const mcp__hop_head head = mcp__hop_head_of(c);
+    const mcp__forward_head head = mcp__forward_head_of(c);
     *why = mcp__relay_start(c, instance, (mcp_str){text + NAME, len - NAME}, &head);
     return true;
 }

@@ -52,18 +52,18 @@ bool mcp__http_ask(mcp_http_connection *c, mcp__http_refusal *why)
     if (mcp__http_is_forwarded(c) && (*why = mcp__http_count_client(c)) != MCP__HTTP_FINE)
         return false;
     c->login = (mcp_http_login){0};
-    c->is_asked = true;
+    c->is_authenticating = true;
     if (o->authenticate)
         o->authenticate(&c->login, o->user);
     else
         mcp_resource_server_authenticate(&c->login, o->resource_server);
     *why = (mcp__http_refusal)c->login_result;
-    return c->is_asked;
+    return c->is_authenticating;
 }
 
 int64_t mcp__http_login_deadline(const mcp_http_connection *c)
 {
-    if (!c->is_asked)
+    if (!c->is_authenticating)
         return INT64_MIN;
     int64_t due = mcp__http_after(c->since, c->http->options.login_ms);
     return c->ended ? MCP__MIN(due, mcp__http_after(c->ended_at, MCP__HTTP_HALF_CLOSED_MS)) : due;
@@ -71,7 +71,7 @@ int64_t mcp__http_login_deadline(const mcp_http_connection *c)
 
 void mcp__http_login_due(mcp_http_connection *c)
 {
-    if (!c->is_asked)
+    if (!c->is_authenticating)
         mcp__http_run_asked(c);
     else if (c->ended)
         mcp__http_close(c, MCP_HTTP_CLOSE);
@@ -83,9 +83,9 @@ void mcp__http_login_due(mcp_http_connection *c)
 
 void mcp__http_login_cancel(mcp_http_connection *c)
 {
-    if (!c->is_asked)
+    if (!c->is_authenticating)
         return;
-    c->is_asked = false;
+    c->is_authenticating = false;
     if (c->login.cancel)
         c->login.cancel(&c->login, c->login.cancel_user);
 }
@@ -114,7 +114,7 @@ void mcp__http_login_free(mcp_http_connection *c)
 static void answer(mcp_http_login *login, mcp__http_refusal why)
 {
     mcp_http_connection *c = mcp__http_connection_of(login);
-    c->is_asked = false;
+    c->is_authenticating = false;
     c->login_result = (uint8_t)why;
     if (c->phase != MCP__HTTP_ASKING)
         return; /* `authenticate` is still running */
@@ -142,7 +142,7 @@ static mcp__http_refusal set_expiry(mcp_http_connection *c, const mcp_identity *
 void mcp_http_login_accept(mcp_http_login *login, mcp_identity *identity)
 {
     mcp_http_connection *c = mcp__http_connection_of(login);
-    if (!c->is_asked)
+    if (!c->is_authenticating)
         return;
     mcp__http_refusal why = set_expiry(c, identity);
     if (!why) {
@@ -221,26 +221,26 @@ static bool keep(mcp_http_connection *c, const char *nonce, const mcp_http_denia
     end = b.len;
     for (size_t i = 0; i < MCP__COUNT(notes); i++)
         mcp__buf_str(&b, mcp_str_from(notes[i]));
-    mcp__http_denial *kept = b.failed ? NULL : mcp__alloc(a, sizeof(*kept) + b.len);
-    if (kept) {
+    mcp__http_denial *stored = b.failed ? NULL : mcp__alloc(a, sizeof(*stored) + b.len);
+    if (stored) {
         if (b.len)
-            memcpy(kept->text, b.ptr, b.len);
-        kept->denied = d != NULL;
-        kept->challenges = challenges;
-        kept->retries = d && d->retry_after_s;
-        kept->nonce = nonce ? kept->text : NULL;
-        kept->lines = (mcp_str){kept->text + at, lines};
-        kept->message = (mcp_str){kept->text + at + lines, end - at - lines};
-        mcp_str *const to[] = {&kept->reason, &kept->issuer, &kept->key, &kept->principal};
+            memcpy(stored->text, b.ptr, b.len);
+        stored->denied = d != NULL;
+        stored->challenges = challenges;
+        stored->retries = d && d->retry_after_s;
+        stored->nonce = nonce ? stored->text : NULL;
+        stored->lines = (mcp_str){stored->text + at, lines};
+        stored->message = (mcp_str){stored->text + at + lines, end - at - lines};
+        mcp_str *const to[] = {&stored->reason, &stored->issuer, &stored->key, &stored->principal};
         for (size_t i = 0; i < MCP__COUNT(notes); i++) {
-            *to[i] = (mcp_str){kept->text + end, mcp_str_from(notes[i]).len};
+            *to[i] = (mcp_str){stored->text + end, mcp_str_from(notes[i]).len};
             end += to[i]->len;
         }
         mcp__release(a, c->denial);
-        c->denial = kept;
+        c->denial = stored;
     }
     mcp__buf_free(&b);
-    return kept != NULL;
+    return stored != NULL;
 }
 
 int mcp_http_login_set_nonce(mcp_http_login *login, const char *nonce)
@@ -254,14 +254,14 @@ void mcp_http_login_refuse(mcp_http_login *login, const mcp_http_denial *denial)
 {
     mcp_http_connection *c = mcp__http_connection_of(login);
     mcp_http_denial d;
-    if (!c->is_asked)
+    if (!c->is_authenticating)
         return;
     if (MCP__TAKE_OPTIONAL(&d, denial, mcp_http_denial, NULL) != MCP_OK)
         d = (mcp_http_denial){0};
     bool plain = !d.n_challenges && !d.retry_after_s && !d.message && !d.reason && !d.issuer &&
                  !d.key && !d.principal;
-    bool kept = plain || keep(c, c->denial ? c->denial->nonce : NULL, &d);
-    answer(login, kept ? refusal_of(d.status) : MCP__HTTP_NO_MEMORY);
+    bool stored = plain || keep(c, c->denial ? c->denial->nonce : NULL, &d);
+    answer(login, stored ? refusal_of(d.status) : MCP__HTTP_NO_MEMORY);
 }
 
 const mcp__http_denial *mcp__http_denial_of(const mcp_http_connection *c, mcp__http_refusal why)

@@ -51,10 +51,10 @@ static int on_message_begin(llhttp_t *parser)
     c->forwarded = MCP__HTTP_DIRECT;
     if (c->client || c->in_account)
         mcp__http_uncount_request(c);
-    if (c->is_hop)
-        mcp__hop_free(c);
+    if (c->is_forwarded)
+        mcp__forwarded_free(c);
     c->target = MCP__HTTP_ENDPOINT;
-    c->stream_only = c->home_gone = c->cors = false;
+    c->stream_only = c->instance_gone = c->cors = false;
     c->http_method = 0;
     c->method = MCP__METHOD_NONE;
     c->traceparent[0] = 0;

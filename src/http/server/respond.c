@@ -127,9 +127,10 @@ static const struct refusal {
     [MCP__HTTP_CUT] = {503, true,
                        .text = "the server ended before the request was answered: whether it was "
                                "carried out is not known"},
-    [MCP__HTTP_BAD_HOP] = {403, .anonymous = true,
-                           .text = "this request says that another instance forwarded it, which "
-                                   "is not so, or it was received before"},
+    [MCP__HTTP_BAD_FORWARDED] = {403, .anonymous = true,
+                                 .text =
+                                     "this request says that another instance forwarded it, which "
+                                     "is not so, or it was received before"},
     [MCP__HTTP_MISDIRECTED] = {421, .anonymous = true,
                                .text = "this request was forwarded to an instance that has ended"},
     [MCP__HTTP_NO_INSTANCE] = {502, .text = "the instance that has this session did not answer: "

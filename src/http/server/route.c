@@ -132,7 +132,7 @@ static mcp__http_refusal check_source(mcp_http_connection *c, mcp_str host)
     const mcp_http_options *o = &c->http->options;
     if (c->head.duplicate || (c->head.repeated && c->http_method != HTTP_POST))
         return MCP__HTTP_DUPLICATE;
-    if (c->trusted || c->is_hop)
+    if (c->trusted || c->is_forwarded)
         return MCP__HTTP_FINE;
     if (!host.ptr && c->parser.http_minor >= 1)
         return MCP__HTTP_NO_HOST;
@@ -217,12 +217,13 @@ mcp__http_refusal mcp__http_route(mcp_http_connection *c)
     if (c->parser.http_major != 1)
         return MCP__HTTP_BAD_VERSION;
     mcp_str host = read_target(c);
-    mcp__http_refusal why = mcp__hop_read(c);
+    mcp__http_refusal why = mcp__forwarded_read(c);
     if (!why)
         why = check_source(c, host);
     if (!why)
         why = find_target(c);
-    return !why && c->is_hop && c->target != MCP__HTTP_ENDPOINT ? MCP__HTTP_BAD_HOP : why;
+    return !why && c->is_forwarded && c->target != MCP__HTTP_ENDPOINT ? MCP__HTTP_BAD_FORWARDED
+                                                                      : why;
 }
 
 mcp__http_refusal mcp__http_admit(mcp_http_connection *c)
@@ -306,7 +307,7 @@ void mcp__http_handle(mcp_http_connection *c)
             mcp__http_duplex_open(c);
         break;
     case MCP__HTTP_ENDPOINT:
-        if (c->is_hop && (why = mcp__hop_check(c)) != MCP__HTTP_FINE)
+        if (c->is_forwarded && (why = mcp__forwarded_check(c)) != MCP__HTTP_FINE)
             mcp__http_refuse(c, why);
         else if (c->http_method == HTTP_POST)
             mcp__http_post(c);

@@ -14,21 +14,21 @@ bool mcp__http_task_forward(mcp_http_connection *c, const mcp__message *message,
                             const mcp__http_session *session, mcp__http_refusal *why)
 {
     mcp_http *http = c->http;
-    mcp_task_home home = {.size = sizeof(home)};
+    mcp_task_instance home = {.size = sizeof(home)};
     if (message->kind != MCP__REQUEST || !mcp__method_is(message->method, MCP__ABOUT_TASK) ||
-        (c->is_hop && !session) || c->home_gone || !http->relays.send)
+        (c->is_forwarded && !session) || c->instance_gone || !http->relays.send)
         return false;
     mcp_str id = mcp_json_string(mcp_json_get(message->params, "taskId"));
-    int rc =
-        id.ptr ? mcp_server_get_task_home(http->server, c->principal, id, &home) : MCP_ENOTFOUND;
+    int rc = id.ptr ? mcp_server_get_task_instance(http->server, c->principal, id, &home)
+                    : MCP_ENOTFOUND;
     if (rc != MCP_OK || strcmp(home.instance, http->fleet->instance) == 0) {
         *why = MCP__HTTP_NO_MEMORY;
         return rc == MCP_ENOMEM;
     }
-    mcp__hop_head head = mcp__hop_head_of(c);
+    mcp__forward_head head = mcp__forward_head_of(c);
     if (session)
-        head = (mcp__hop_head){.revision = mcp_str_from(session->revision->name)};
-    mcp__hop_free(c);
+        head = (mcp__forward_head){.revision = mcp_str_from(session->revision->name)};
+    mcp__forwarded_free(c);
     *why = mcp__relay_start(c, home.instance, mcp_str_from(home.address), &head);
     return true;
 }

@@ -413,7 +413,7 @@ int mcp__multi_get(mcp_loop *loop, mcp__multi **ret, mcp_error *error)
     mcp__list_init(&multi->waiting);
     mcp__list_init(&multi->running);
     mcp__list_init(&multi->dead);
-    mcp__list_init(&multi->kept);
+    mcp__list_init(&multi->reusable);
     mcp__buf_init(&multi->shape, &loop->allocator, 0);
     int rc = load(&multi->f, error);
     if (rc == MCP_OK)

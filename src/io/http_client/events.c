@@ -235,7 +235,7 @@ void mcp__stream_open(mcp_http_client *http)
 {
     if (http->stream || http->closing || (http->mode == MCP__STREAMABLE && http->options.no_stream))
         return;
-    http->stream = mcp__client_exchange_new(http, MCP__ASKED_STREAM);
+    http->stream = mcp__client_exchange_new(http, MCP__REQUEST_STREAM);
     if (http->stream) {
         http->stream->sse.retry = -1;
         http->stream->authorized.background = http->mode == MCP__STREAMABLE;

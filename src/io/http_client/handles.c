@@ -186,13 +186,13 @@ static bool may_be_kept(const mcp__transfer_request *r)
 
 static mcp__transfer *take_kept(mcp__multi *multi, mcp_str shape)
 {
-    for (mcp__link *l = multi->kept.prev; l != &multi->kept; l = l->prev) {
+    for (mcp__link *l = multi->reusable.prev; l != &multi->reusable; l = l->prev) {
         mcp__transfer *t = mcp__container(l, mcp__transfer, link);
         if (!mcp_str_eq(mcp__buf_view(&t->shape), shape))
             continue;
         mcp__list_remove(l);
-        t->is_kept = false;
-        multi->n_kept--;
+        t->is_reusable = false;
+        multi->n_reusable--;
         return t;
     }
     return NULL;
@@ -220,10 +220,10 @@ static void keep(mcp__transfer *t)
 
     clear(t);
     mcp__list_remove(&t->link);
-    mcp__list_append(&multi->kept, &t->link);
-    t->is_kept = true;
-    if (++multi->n_kept > MOST_KEPT)
-        mcp__transfer_free(mcp__container(multi->kept.next, mcp__transfer, link));
+    mcp__list_append(&multi->reusable, &t->link);
+    t->is_reusable = true;
+    if (++multi->n_reusable > MOST_KEPT)
+        mcp__transfer_free(mcp__container(multi->reusable.next, mcp__transfer, link));
 }
 
 void mcp__transfer_release(mcp__transfer *t)
@@ -237,8 +237,8 @@ void mcp__transfer_release(mcp__transfer *t)
 
 void mcp__transfers_forget(mcp__multi *multi)
 {
-    while (!mcp__list_empty(&multi->kept))
-        mcp__transfer_free(mcp__container(multi->kept.next, mcp__transfer, link));
+    while (!mcp__list_empty(&multi->reusable))
+        mcp__transfer_free(mcp__container(multi->reusable.next, mcp__transfer, link));
     mcp__buf_free(&multi->shape);
 }
 
@@ -249,8 +249,8 @@ void mcp__transfer_free(mcp__transfer *t)
     const mcp__curl *f = &t->multi->f;
     const mcp_allocator *a = &t->multi->loop->allocator;
 
-    if (t->is_kept)
-        t->multi->n_kept--;
+    if (t->is_reusable)
+        t->multi->n_reusable--;
     mcp__list_remove(&t->link);
     mcp__jar_leave(t);
     if (t->easy)

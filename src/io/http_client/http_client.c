@@ -68,10 +68,10 @@ static bool may_start(const mcp_http_client *http, const mcp__client_exchange *e
 {
     if (e->stage != MCP__WAITING || e->due > mcp__http_now(http))
         return false;
-    if (e->asked == MCP__ASKED_STREAM || e->asked == MCP__ASKED_END)
+    if (e->kind == MCP__REQUEST_STREAM || e->kind == MCP__REQUEST_END)
         return true;
     return http->mode != MCP__HTTP_SSE_OPENING &&
-           http->n_sent[e->asked] < http->options.max_exchanges;
+           http->n_sent[e->kind] < http->options.max_exchanges;
 }
 
 static void look_at(mcp_http_client *http, mcp__client_exchange *e)
@@ -166,7 +166,7 @@ static void send_message(mcp_channel *channel, mcp_exchange exchange, mcp_str me
     if (out.handshake)
         forget_session(http);
     mcp__client_exchange *e =
-        mcp__client_exchange_new(http, is_request ? MCP__ASKED_ANSWER : MCP__ASKED_TAKE);
+        mcp__client_exchange_new(http, is_request ? MCP__REQUEST_ANSWER : MCP__REQUEST_TAKE);
     if (!e || copy_message(e, message, client) < 0) {
         if (e)
             mcp__client_exchange_drop(e);
@@ -301,7 +301,7 @@ void mcp_http_client_authorized(mcp_http_client *http, int rc)
 
 static bool is_last_message(const mcp__client_exchange *e)
 {
-    return e->asked == MCP__ASKED_TAKE && (e->stage == MCP__WAITING || e->stage == MCP__SENT);
+    return e->kind == MCP__REQUEST_TAKE && (e->stage == MCP__WAITING || e->stage == MCP__SENT);
 }
 
 static bool runs_until_gone(mcp_http_client *http, bool (*is_wanted)(const mcp__client_exchange *e))
@@ -339,7 +339,7 @@ static void send_last_messages(mcp_http_client *http)
 
 static bool is_session_end(const mcp__client_exchange *e)
 {
-    return e->asked == MCP__ASKED_END;
+    return e->kind == MCP__REQUEST_END;
 }
 
 /* Ends the session (2025-11-25, basic/transports, "Session Management"). */
@@ -347,7 +347,7 @@ static void end_session(mcp_http_client *http)
 {
     if (!http->session.len || http->mode != MCP__STREAMABLE || !http->pump.channel)
         return;
-    if (!mcp__client_exchange_new(http, MCP__ASKED_END))
+    if (!mcp__client_exchange_new(http, MCP__REQUEST_END))
         return;
     /* Only this exchange is left. Its time-out is close_ms. */
     while (runs_until_gone(http, is_session_end))

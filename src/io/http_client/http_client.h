@@ -74,9 +74,9 @@ struct mcp__multi {
     uv_idle_t idle;    /* active while transfers have to be started or freed */
     mcp__link waiting; /* transfers to start */
     mcp__link running;
-    mcp__link dead; /* transfers to free, or to keep */
-    mcp__link kept; /* transfers that have ended, and wait for another request */
-    size_t n_kept;
+    mcp__link dead;     /* transfers to free, or to keep */
+    mcp__link reusable; /* transfers that have ended, and wait for another request */
+    size_t n_reusable;
     mcp__buf shape;  /* that of the request that is being started */
     unsigned inside; /* above 0 during a call of libcurl, when its handles must not be used */
     bool starved;    /* memory ran out, so a socket is not watched */
@@ -175,7 +175,7 @@ struct mcp__transfer {
     bool has_no_bundle;  /* of certificates; libcurl has none of its own either */
     bool paused;         /* until the next turn of the loop, or until held_until */
     bool ended_well;     /* libcurl has received all of the answer */
-    bool is_kept;        /* it is in multi->kept */
+    bool is_reusable;    /* it is in multi->kept */
     uint64_t act;        /* the call of libcurl in which `taken` bytes arrived */
     size_t taken;
     int64_t held_until; /* the time of the loop before which nothing more is read */
@@ -242,7 +242,7 @@ struct mcp__client_exchange {
     mcp__link link; /* in http->exchanges */
     mcp_http_client *http;
     mcp_exchange number; /* the exchange of the channel, or 0 if its end is not reported */
-    mcp__asked asked;
+    mcp__http_request_kind kind;
     mcp__stage stage;
     mcp__verdict verdict; /* valid once the head of the answer is complete */
     bool modern, handshake, initialized, once;
@@ -272,7 +272,7 @@ struct mcp__client_exchange {
 };
 
 /* Creates an exchange, which is started before the loop blocks. Returns NULL if out of memory. */
-mcp__client_exchange *mcp__client_exchange_new(mcp_http_client *http, mcp__asked asked);
+mcp__client_exchange *mcp__client_exchange_new(mcp_http_client *http, mcp__http_request_kind kind);
 void mcp__client_exchange_free(mcp__client_exchange *e);
 /* Starts the transfer of an exchange. */
 void mcp__client_exchange_start(mcp__client_exchange *e);
@@ -328,7 +328,7 @@ struct mcp_http_client {
     mcp__oauth_transport authorized; /* if options.oauth is set */
     mcp__http_mode mode;
     mcp__link exchanges; /* oldest first */
-    size_t n_sent[MCP__ASKED_KINDS], n_replies;
+    size_t n_sent[MCP__REQUEST_KINDS], n_replies;
     mcp__client_exchange *stream; /* the open GET for unsolicited messages */
     mcp__flow flow;               /* of all event streams */
     /* How the last handshake was refused, before the client falls back to HTTP+SSE. */

@@ -26,7 +26,7 @@ static void end_session(mcp_http_client *http)
 
     if (!http->session.len || http->mode != MCP__STREAMABLE || !http->pump.channel)
         return;
-    mcp__client_exchange *e = mcp__client_exchange_new(http, MCP__ASKED_END);
+    mcp__client_exchange *e = mcp__client_exchange_new(http, MCP__REQUEST_END);
     if (!e)
         return;
     mcp__client_exchange_start(e);
@@ -37,7 +37,7 @@ static void end_session(mcp_http_client *http)
     loop->leaving++;
     e->transfer = NULL;
     e->stage = MCP__WAITING; /* so that it is freed without its transfer */
-    http->n_sent[e->asked]--;
+    http->n_sent[e->kind]--;
 }
 
 void mcp_http_client_leave(mcp_http_client *http)

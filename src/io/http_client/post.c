@@ -27,14 +27,14 @@ static int add_header(const char *name, const char *value, void *arg)
 
 static bool is_get(const mcp__client_exchange *e)
 {
-    return e->resuming || e->asked == MCP__ASKED_STREAM;
+    return e->resuming || e->kind == MCP__REQUEST_STREAM;
 }
 
 static mcp__method method_of(const mcp__client_exchange *e)
 {
     if (is_get(e))
         return MCP__GET;
-    return e->asked == MCP__ASKED_END ? MCP__DELETE : MCP__POST;
+    return e->kind == MCP__REQUEST_END ? MCP__DELETE : MCP__POST;
 }
 
 static const char *method_name(const mcp__client_exchange *e)
@@ -107,9 +107,9 @@ static uint64_t timeout_of(const mcp__client_exchange *e)
 {
     const mcp_http_client_options *o = &e->http->options;
 
-    switch (e->asked) {
-    case MCP__ASKED_TAKE: return e->http->closing ? o->close_ms : o->answer_ms;
-    case MCP__ASKED_END: return o->close_ms;
+    switch (e->kind) {
+    case MCP__REQUEST_TAKE: return e->http->closing ? o->close_ms : o->answer_ms;
+    case MCP__REQUEST_END: return o->close_ms;
     default: return 0; /* requests have time-outs in the client, and streams stay open */
     }
 }
@@ -149,7 +149,7 @@ void mcp__client_exchange_start(mcp__client_exchange *e)
         return;
     }
     e->stage = MCP__SENT;
-    http->n_sent[e->asked]++;
+    http->n_sent[e->kind]++;
 }
 
 /* ---- an answer ------------------------------------------------------------------------------- */
@@ -168,13 +168,13 @@ static void take_session(mcp__client_exchange *e, const mcp__answer *answer)
 
 /* Returns how to interpret the answer. In HTTP+SSE, the answer to a POST only confirms the message;
  * the JSON-RPC response comes on the stream. */
-static mcp__asked asked_now(const mcp__client_exchange *e)
+static mcp__http_request_kind asked_now(const mcp__client_exchange *e)
 {
     if (is_get(e))
-        return MCP__ASKED_STREAM;
-    if (e->asked == MCP__ASKED_ANSWER && e->http->mode != MCP__STREAMABLE)
-        return MCP__ASKED_TAKE;
-    return e->asked;
+        return MCP__REQUEST_STREAM;
+    if (e->kind == MCP__REQUEST_ANSWER && e->http->mode != MCP__STREAMABLE)
+        return MCP__REQUEST_TAKE;
+    return e->kind;
 }
 
 static bool on_head(void *arg, const mcp__answer *answer)
@@ -292,7 +292,7 @@ static bool authorize(mcp__client_exchange *e, const mcp__answer *answer, mcp_er
 {
     mcp_oauth_client *oauth = e->http->options.oauth;
 
-    if (!oauth || e->refusals > MOST_REFUSALS || e->asked == MCP__ASKED_END)
+    if (!oauth || e->refusals > MOST_REFUSALS || e->kind == MCP__REQUEST_END)
         return false;
     int rc = mcp__oauth_refused(oauth, answer->status, mcp__buf_view(&answer->challenge),
                                 mcp__buf_view(&answer->nonce), &e->authorized, error);
@@ -313,7 +313,7 @@ static bool challenged(mcp__client_exchange *e, const mcp__answer *answer)
                                     .body = mcp__buf_view(&e->body),
                                     .attempt = e->refusals};
 
-    if (!o->challenge || e->refusals > MOST_REFUSALS || e->asked == MCP__ASKED_END)
+    if (!o->challenge || e->refusals > MOST_REFUSALS || e->kind == MCP__REQUEST_END)
         return false;
     int rc = o->challenge(&challenge, o->user);
     if (rc < 0 || e->stage == MCP__GONE)
@@ -381,7 +381,7 @@ static void on_done(void *arg, int rc, const char *text)
     if (e->stage == MCP__SENT) {
         e->stage = MCP__WAITING;
         e->due = INT64_MAX;
-        http->n_sent[e->asked]--;
+        http->n_sent[e->kind]--;
     }
     handle_answer(e, rc, text);
     e->transfer = NULL;
@@ -415,14 +415,14 @@ void mcp__client_exchange_authorized(mcp__client_exchange *e, int rc, const char
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-mcp__client_exchange *mcp__client_exchange_new(mcp_http_client *http, mcp__asked asked)
+mcp__client_exchange *mcp__client_exchange_new(mcp_http_client *http, mcp__http_request_kind kind)
 {
     mcp__client_exchange *e = mcp__zalloc(http->allocator, sizeof(*e));
 
     if (!e)
         return NULL;
     e->http = http;
-    e->asked = asked;
+    e->kind = kind;
     mcp__buf_init(&e->message, http->allocator, 0);
     mcp__buf_init(&e->body, http->allocator, 0);
     mcp__headers_init(&e->headers, http->allocator);
@@ -453,7 +453,7 @@ void mcp__client_exchange_drop(mcp__client_exchange *e)
         return;
     if (e->stage == MCP__SENT) {
         mcp__transfer_abandon(e->transfer);
-        http->n_sent[e->asked]--;
+        http->n_sent[e->kind]--;
     }
     if (http->stream == e)
         http->stream = NULL;

@@ -27,7 +27,7 @@ static uint64_t pause_of(const mcp__answer *answer)
 static bool is_repeatable(const mcp__client_exchange *e)
 {
     return !e->resuming && !e->http->closing && !e->own_pause &&
-           (e->asked == MCP__ASKED_ANSWER || e->asked == MCP__ASKED_TAKE);
+           (e->kind == MCP__REQUEST_ANSWER || e->kind == MCP__REQUEST_TAKE);
 }
 
 static void append(char *text, size_t room, const char *more)

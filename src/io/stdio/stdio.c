@@ -234,7 +234,7 @@ void mcp__stdio_on_signal(uv_signal_t *signal, int number)
     (void)number;
     if (s->phase == MCP__STDIO_CLOSING)
         s->phase = MCP__STDIO_DONE; /* a second signal skips the last messages */
-    s->asked_to_end = true;
+    s->ending = true;
 }
 
 /* The parent has ended. Other processes may still hold the pipes, but they are not the client. */
@@ -325,7 +325,7 @@ static void next_phase(mcp__stdio *s)
     int64_t now = mcp__loop_now(s->loop);
     bool late = s->hung_up && now >= s->until;
 
-    if (s->phase < MCP__STDIO_CLOSING && s->asked_to_end)
+    if (s->phase < MCP__STDIO_CLOSING && s->ending)
         begin_closing(s, now);
     else if (s->phase == MCP__STDIO_DRAINING && (late || mcp_channel_in_flight(s->channel) == 0))
         begin_closing(s, s->until);
@@ -342,7 +342,7 @@ static void turn(mcp__stdio *s)
     int64_t now = mcp__loop_now(s->loop);
 
     if (mcp__loop_stopped(s->loop))
-        s->asked_to_end = true;
+        s->ending = true;
     if (s->phase < MCP__STDIO_CLOSING && (s->woken || now >= mcp_channel_deadline(s->channel))) {
         s->woken = false;
         mcp_channel_tick(s->channel, now);

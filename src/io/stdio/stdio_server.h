@@ -32,9 +32,9 @@ typedef struct mcp__stdio {
     mcp_error *error;
     bool eof;
     bool hung_up; /* the peer has ended or closed our input; unread data may be left */
-    /* congested: too much output is pending; asked_to_end: a signal has arrived, or mcp_loop_stop()
+    /* congested: too much output is pending; ending: a signal has arrived, or mcp_loop_stop()
      * was called */
-    bool congested, asked_to_end;
+    bool congested, ending;
     bool woken;                 /* the channel has requested a tick */
     bool in_always, out_always; /* always ready, and not pollable: a file or /dev/null */
     int in_watched;             /* events that in_poll waits for; 0 if it is stopped */

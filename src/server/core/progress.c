@@ -171,7 +171,7 @@ int mcp_request_log_level(const mcp_request *req)
 {
     const mcp__session *session = mcp__request_session(req);
     if (!req->revision->modern)
-        return session && session->log_asked ? session->log_level : MCP_ENOTFOUND;
+        return session && session->has_log_level ? session->log_level : MCP_ENOTFOUND;
     int level =
         mcp__log_level(mcp_json_string(mcp_json_get(mcp_request_meta(req), MCP__META_LOG_LEVEL)));
     return level < 0 ? MCP_ENOTFOUND : level;

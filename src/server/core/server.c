@@ -166,7 +166,7 @@ void mcp_server_free(mcp_server *server)
     mcp__access_free(server);
     mcp__buf_free(&server->info_text);
     mcp_json_free(server->no_arguments);
-    mcp__release(&server->allocator, server->task_home);
+    mcp__release(&server->allocator, server->task_instance);
     mcp__release(&server->allocator, server->instructions);
     mcp__release(&server->allocator, server->name);
     mcp_allocator keep = server->allocator;

@@ -69,7 +69,7 @@ struct mcp_server {
     unsigned held_lists;             /* which are watched for other instances */
     struct mcp__tasks *tasks;        /* NULL if not offered */
     struct mcp__archive *archive;    /* of tasks, for other instances; NULL if there is none */
-    struct mcp_task_home *task_home; /* NULL if ids of tasks name none */
+    struct mcp_task_instance *task_instance; /* NULL if ids of tasks name none */
     mcp__meters meters[MCP_USAGE_KINDS];
     size_t no_files;          /* answers that failed for lack of a descriptor, not yet logged */
     int64_t files_logged;     /* time of the last such log line; 0 if never */

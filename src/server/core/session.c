@@ -153,7 +153,7 @@ void mcp__session_forget(mcp_request *initialize)
     session->initialize = NULL;
     session->initialized = false;
     session->log_level = MCP_LOG_INFO;
-    session->log_asked = false;
+    session->has_log_level = false;
 }
 
 static void role_tick(mcp_channel *channel, int64_t now)
@@ -181,7 +181,7 @@ static void role_flush(mcp_channel *channel)
 static bool role_keeps(const mcp_channel *channel)
 {
     const mcp__session *session = channel->state;
-    return session->log_asked || !mcp__list_empty(&session->legacy.subscriptions);
+    return session->has_log_level || !mcp__list_empty(&session->legacy.subscriptions);
 }
 
 static void role_resumed(mcp_channel *channel)

@@ -13,7 +13,7 @@ struct mcp__session {
     /* legacy only */
     const mcp__revision *revision; /* NULL before initialize */
     bool initialized;              /* notifications/initialized was received */
-    bool log_asked;                /* the client has set log_level */
+    bool has_log_level;            /* the client has set log_level */
     bool lists_dirty;              /* a subscribed list changed */
     int log_level;                 /* logging/setLevel */
     uint64_t logged;          /* number of the last forwarded log message it was considered for */

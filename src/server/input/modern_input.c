@@ -294,7 +294,7 @@ void mcp_request_stay(mcp_request *req)
 static void put_place(mcp__buf *state, const mcp_request *req)
 {
     const mcp_channel *channel = req->in.channel;
-    char place[MCP_PLACE_ROOM];
+    char place[MCP_WAIT_ADDRESS_ROOM];
     size_t len = 0;
     if (req->input->stays && channel->options.place)
         len =

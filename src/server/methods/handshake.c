@@ -98,6 +98,6 @@ int mcp__run_set_level(mcp_request *req)
             "Invalid params: \"level\" must be debug, info, notice, warning, error, "
             "critical, alert or emergency");
     session->log_level = level;
-    session->log_asked = true;
+    session->has_log_level = true;
     return MCP_OK;
 }

@@ -58,7 +58,7 @@ static void set_timer(struct mcp__probe *p, uint64_t ms)
     p->timer = host->timer_start(ms, on_time, p, host->user);
 }
 
-static bool is_asked(const char *prefix, void *user)
+static bool is_authenticating(const char *prefix, void *user)
 {
     const struct mcp__probe *p = user;
     return prefix == p->prefix;
@@ -67,7 +67,8 @@ static bool is_asked(const char *prefix, void *user)
 static const struct mcp__probe *probe_of(const mcp_request *req)
 {
     const mcp_channel *channel = req->in.channel;
-    return channel && channel->options.list_mount == is_asked ? channel->options.user : NULL;
+    return channel && channel->options.list_mount == is_authenticating ? channel->options.user
+                                                                       : NULL;
 }
 
 bool mcp__left_out_skips(const mcp_request *req, const mcp__mount *mount)
@@ -115,7 +116,7 @@ static void ask(struct mcp__probe *p, const mcp__mount *mount, mcp__kind kind)
     if (mcp_server_connect(server,
                            MCP_OPTIONS(mcp_channel_options, .send = on_answer, .user = p,
                                        .identity = mount->left_out.caller, .page_size = 1,
-                                       .list_mount = is_asked, .inner = true),
+                                       .list_mount = is_authenticating, .inner = true),
                            &p->channel, NULL) == MCP_OK)
         mcp_channel_receive(p->channel, 0, mcp_str_from(text), now);
 }

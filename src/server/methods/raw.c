@@ -76,12 +76,12 @@ static bool put_name(void *user, mcp__pass_name kind, mcp_str name, mcp__buf *b)
     return b->failed || may_show(p->req, kind, mcp__buf_view(b));
 }
 
-static void put_words(void *user, mcp__pass_name kind, mcp_str name, mcp__pass_words *to)
+static void put_words(void *user, mcp__pass_name kind, mcp_str name, mcp__pass_titles *to)
 {
     const mcp__raw *p = user;
-    mcp_raw_words words = {.size = sizeof(words)};
+    mcp_raw_titles words = {.size = sizeof(words)};
     p->raw.words((mcp_item)kind, name, &words, p->raw.user);
-    *to = (mcp__pass_words){words.title, words.description};
+    *to = (mcp__pass_titles){words.title, words.description};
 }
 
 static bool show_value(void *user, mcp_str value)

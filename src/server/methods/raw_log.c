@@ -166,7 +166,7 @@ int mcp_server_log_level_for(const mcp_server *server, const char *principal)
     int lowest = MCP_ENOTFOUND;
     for (mcp__link *l = server->sessions.next; l != &server->sessions; l = l->next) {
         const mcp__session *session = mcp__container(l, mcp__session, link);
-        if (session->log_asked && !session->channel->closed && is_of(session, principal) &&
+        if (session->has_log_level && !session->channel->closed && is_of(session, principal) &&
             (lowest < 0 || session->log_level < lowest))
             lowest = session->log_level;
     }

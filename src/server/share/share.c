@@ -172,7 +172,7 @@ static void on_published(int rc, const char *why, void *user)
 
 static void on_kept(int rc, const char *why, void *user)
 {
-    mcp__archive_kept(((struct mcp__share *)user)->server, rc, why);
+    mcp__archive_stored(((struct mcp__share *)user)->server, rc, why);
 }
 
 static void on_fetched(uint64_t number, int rc, mcp_str value, void *user)

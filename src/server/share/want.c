@@ -23,7 +23,7 @@ static const mcp_default defaults[] = {
     MCP_DEFAULT(mcp_watch_options, overlap_ms, 12000),
 };
 
-typedef enum state { WAITING, ASKED, HAD, THERE, HERE } state;
+typedef enum state { WAITING, REQUESTED, HAD, THERE, HERE } state;
 
 typedef struct want {
     mcp__link link;
@@ -43,7 +43,10 @@ static int64_t now_of(const struct mcp__watching *w)
 
 static mcp__link *list_of(struct mcp__watching *w, state s)
 {
-    return s == WAITING ? &w->waiting : s == ASKED ? &w->asked : s == HAD ? &w->had : &w->rest;
+    return s == WAITING     ? &w->waiting
+           : s == REQUESTED ? &w->requested
+           : s == HAD       ? &w->had
+                            : &w->rest;
 }
 
 static void lend(struct mcp__watching *w, const want *t, bool lent)
@@ -124,7 +127,7 @@ static void sent(struct mcp__watching *w, size_t n)
         want *t = mcp__container(w->waiting.next, want, link);
         t->told = true;
         if (t->on)
-            enter(w, t, ASKED);
+            enter(w, t, REQUESTED);
         else
             forget(w, t);
     }
@@ -170,13 +173,13 @@ static void due(void *arg)
         return;
     while ((t = older(w, HAD, w->options.overlap_ms)) != NULL)
         enter(w, t, THERE);
-    while ((t = older(w, ASKED, ASK_AGAIN_MS)) != NULL)
+    while ((t = older(w, REQUESTED, ASK_AGAIN_MS)) != NULL)
         enter(w, t, WAITING);
     if (w->under_way && now_of(w) - w->under_way >= PATIENCE_MS)
         w->under_way = 0;
     if (!flush(w))
         arm(w, NO_ROOM_MS);
-    else if (w->under_way || !mcp__list_empty(&w->asked) || !mcp__list_empty(&w->had))
+    else if (w->under_way || !mcp__list_empty(&w->requested) || !mcp__list_empty(&w->had))
         arm(w, step_ms(w));
 }
 
@@ -255,7 +258,7 @@ static void answered(struct mcp__watching *w, const mcp__entry_item *i)
         w->under_way = 0;
     if (!t || !t->on || t->state == WAITING)
         return;
-    if (i->kind == MCP__WATCH_HAVE && t->state == ASKED)
+    if (i->kind == MCP__WATCH_HAVE && t->state == REQUESTED)
         enter(w, t, HAD);
     else if (i->kind == MCP__WATCH_REFUSE)
         enter(w, t, HERE);

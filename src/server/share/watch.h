@@ -45,12 +45,12 @@ struct mcp__watching {
     mcp_server *server;
     mcp_watch_options options;
     mcp__watch_role role;
-    mcp__map wants;       /* by key */
-    mcp__link waiting;    /* to be told */
-    mcp__link asked, had; /* no answer yet; it is watched there, and for a while here too */
-    mcp__link rest;       /* there only, or here only */
-    bool reset;           /* the next message begins with RESET */
-    int64_t under_way;    /* when the message was sent that is not answered yet; else 0 */
+    mcp__map wants;           /* by key */
+    mcp__link waiting;        /* to be told */
+    mcp__link requested, had; /* no answer yet; it is watched there, and for a while here too */
+    mcp__link rest;           /* there only, or here only */
+    bool reset;               /* the next message begins with RESET */
+    int64_t under_way;        /* when the message was sent that is not answered yet; else 0 */
     mcp_host_timer *timer;
     bool soon; /* the timer is due at once */
     mcp__watch_holds holds;

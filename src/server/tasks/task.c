@@ -61,7 +61,7 @@ int mcp__task_find(mcp_request *req, mcp_task *ret)
     if (found)
         *ret = found->task;
     else if (rc == MCP_ENOTFOUND)
-        rc = mcp__task_seek(req, id, ret);
+        rc = mcp__task_find_elsewhere(req, id, ret);
     if (rc == MCP_ENOTFOUND)
         return mcp_reply_fail(req, MCP__INVALID_PARAMS,
                               "Invalid params: there is no task %.*s, or it has expired",

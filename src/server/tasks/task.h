@@ -14,7 +14,7 @@
 
 #define MCP__TASKS_CAPABILITY "extensions." MCP__EXTENSION_TASKS
 
-enum { MCP__TASK_ID = 22 }; /* 128 bits in base64url: an id that names no home */
+enum { MCP__TASK_ID = 22 }; /* 128 bits in base64url: an id that names no instance */
 
 /* A call that runs as a task in this process. It is freed with its request. */
 typedef struct mcp__task {
@@ -24,15 +24,15 @@ typedef struct mcp__task {
     mcp_task state;        /* as in the store, but without the detail */
     char *message;
     char *principal;
-    mcp__link waiters;     /* mcp_request of tasks/result */
-    mcp__link watches;     /* mcp__task_watch */
-    mcp__link in_unkept;   /* in archive->unkept */
-    size_t bytes;          /* of its message and answers, counted in running_bytes */
-    size_t max_reply;      /* of the channel that received the call */
-    bool parked;           /* its handler returned MCP_INPUT_REQUIRED; no handler is running */
-    mcp__link answered;    /* struct answered, see task_input.c */
-    mcp_channel *asked_on; /* 2025-11-25: the channel of its open questions; NULL if none */
-    mcp_exchange asked_exchange;
+    mcp__link waiters;   /* mcp_request of tasks/result */
+    mcp__link watches;   /* mcp__task_watch */
+    mcp__link in_unkept; /* in archive->unkept */
+    size_t bytes;        /* of its message and answers, counted in running_bytes */
+    size_t max_reply;    /* of the channel that received the call */
+    bool parked;         /* its handler returned MCP_INPUT_REQUIRED; no handler is running */
+    mcp__link answered;  /* struct answered, see task_input.c */
+    mcp_channel *question_channel; /* 2025-11-25: the channel of its open questions; NULL if none */
+    mcp_exchange question_exchange;
     char id[MCP_TASK_ID_BYTES + 1];
 } mcp__task;
 
@@ -57,15 +57,15 @@ struct mcp__tasks {
     mcp_host_timer *timer;
 };
 
-/* What an id says that names a home. */
-typedef struct mcp__task_ticket {
+/* What an id says that names a instance. */
+typedef struct mcp__task_id_parts {
     char unique[MCP__TASK_ID + 1];
-    mcp_task_home home;
+    mcp_task_instance instance;
     int64_t created_ms;
     uint64_t ttl_ms;
     mcp_str revision; /* in `text` */
     char text[MCP_TASK_ID_BYTES];
-} mcp__task_ticket;
+} mcp__task_id_parts;
 
 /* ---- task.c ---------------------------------------------------------------------------------- */
 
@@ -118,7 +118,7 @@ static inline int64_t mcp__task_end_ms(const mcp_task *task)
 void mcp__tasks_due_at(mcp_server *server, int64_t end);
 void mcp__tasks_stop_timer(mcp_server *server);
 
-/* ---- task_seek.c ----------------------------------------------------------------------------- */
+/* ---- task_elsewhere.c ----------------------------------------------------------------------------- */
 
 /* A task that the store does not have at hand, as far as it is known. In the arena of the request. */
 typedef struct mcp__task_found {
@@ -133,28 +133,29 @@ static inline mcp__task_found *mcp__task_found_of(const mcp_request *req)
 }
 
 /* Looks for a task elsewhere. Returns MCP_OK and *ret, MCP_PENDING, or a negative code. */
-int mcp__task_seek(mcp_request *req, mcp_str id, mcp_task *ret);
+int mcp__task_find_elsewhere(mcp_request *req, mcp_str id, mcp_task *ret);
 /* Returns MCP_OK, or fails if the task that mcp__task_find() found is away. */
 int mcp__task_check_here(mcp_request *req);
 /* End a wait: with the record of a task, as mcp_task_found(), but it may be away, and `task` may be NULL
  * then; or because its instance has ended. */
 void mcp__task_wait_end(mcp_task_wait *wait, int rc, const mcp_task *task, bool away);
-void mcp__task_wait_lost(mcp_task_wait *wait, const mcp__task_ticket *ticket);
+void mcp__task_wait_lost(mcp_task_wait *wait, const mcp__task_id_parts *parts);
 /* Frees waits whose requests have ended. */
 void mcp__task_waits_free(mcp_server *server);
 
-/* ---- task_home.c ----------------------------------------------------------------------------- */
+/* ---- task_instance.c ----------------------------------------------------------------------------- */
 
 /* Gives a new task its id. Returns MCP_OK, MCP_EIO (no randomness), MCP_ENOMEM, or another code of
  * mcp_server_seal(). */
 int mcp__task_set_id(mcp_server *server, mcp__task *task);
-/* Reads an id. Returns MCP_OK, MCP_ENOMEM, or MCP_ENOTFOUND if it names no home, or is the id of
+/* Reads an id. Returns MCP_OK, MCP_ENOMEM, or MCP_ENOTFOUND if it names no instance, or is the id of
  * another principal's task. */
-int mcp__task_read_id(mcp_server *server, mcp_str principal, mcp_str id, mcp__task_ticket *ret);
-/* Returns whether this is the home of the task. */
-static inline bool mcp__task_is_here(const mcp_server *server, const mcp__task_ticket *t)
+int mcp__task_read_id(mcp_server *server, mcp_str principal, mcp_str id, mcp__task_id_parts *ret);
+/* Returns whether this is the instance of the task. */
+static inline bool mcp__task_is_here(const mcp_server *server, const mcp__task_id_parts *t)
 {
-    return server->task_home && strcmp(server->task_home->instance, t->home.instance) == 0;
+    return server->task_instance &&
+           strcmp(server->task_instance->instance, t->instance.instance) == 0;
 }
 
 /* ---- task_record.c --------------------------------------------------------------------------- */
@@ -170,7 +171,7 @@ int mcp__task_record_read(mcp_str text, const mcp_allocator *allocator, mcp_task
 void mcp__archive_changed(mcp__task *task, const mcp_task *state);
 /* Finds a task of another instance. Returns MCP_PENDING if it will end the wait, or a negative code;
  * MCP_EUNSUPPORTED if there is no archive. */
-int mcp__archive_find(mcp_server *server, mcp_task_wait *wait, const mcp__task_ticket *ticket);
+int mcp__archive_find(mcp_server *server, mcp_task_wait *wait, const mcp__task_id_parts *parts);
 
 /* ---- task_store.c ---------------------------------------------------------------------------- */
 

@@ -28,7 +28,7 @@ enum {
 typedef struct question {
     mcp__link link;
     mcp_task_wait *wait;
-    mcp__task_ticket ticket;
+    mcp__task_id_parts parts;
     uint64_t number; /* of the second fetch; that of the first one is less by 1 */
     bool ended;      /* the instance gives no sign of life */
 } question;
@@ -145,7 +145,7 @@ static int unseal(const struct mcp__archive *a, mcp_str name, mcp_str value, mcp
 
 /* ---- keeping --------------------------------------------------------------------------------- */
 
-static int keep_record(struct mcp__archive *a, const mcp__task_ticket *t, const mcp_task *task,
+static int keep_record(struct mcp__archive *a, const mcp__task_id_parts *t, const mcp_task *task,
                        uint64_t left)
 {
     char name[NAME];
@@ -180,7 +180,7 @@ static mcp_task shortened(const mcp_task *task)
 /* Keeps the state of a task that runs or ran here. Returns false if it has to be kept later. */
 static bool keep_task(struct mcp__archive *a, const mcp_task *task)
 {
-    mcp__task_ticket t;
+    mcp__task_id_parts t;
     int64_t left = mcp__task_end_ms(task) - mcp__server_clock(a->server);
     if (!is_connected(a))
         return false;
@@ -258,8 +258,8 @@ static void beat(struct mcp__archive *a)
 {
     char name[NAME];
     a->beat_at = now_of(a) + BEAT_MS;
-    if (a->server->tasks && a->server->task_home)
-        (void)keep(a, name_of(name, 'i', a->server->task_home->instance), MCP_STR("lives"),
+    if (a->server->tasks && a->server->task_instance)
+        (void)keep(a, name_of(name, 'i', a->server->task_instance->instance), MCP_STR("lives"),
                    LIFE_MS);
     arm(a, a->beat_at);
 }
@@ -289,7 +289,7 @@ void mcp__archive_connected(mcp_server *server)
     fall_behind(a, 0, 0);
 }
 
-void mcp__archive_kept(mcp_server *server, int rc, const char *why)
+void mcp__archive_stored(mcp_server *server, int rc, const char *why)
 {
     struct mcp__archive *a = server->archive;
     if (!a)
@@ -336,19 +336,19 @@ static int fetch(struct mcp__archive *a, char kind, const char *what)
 }
 
 /* Without a connection it is not known whether the task still runs. */
-int mcp__archive_find(mcp_server *server, mcp_task_wait *wait, const mcp__task_ticket *ticket)
+int mcp__archive_find(mcp_server *server, mcp_task_wait *wait, const mcp__task_id_parts *parts)
 {
     struct mcp__archive *a = server->archive;
     question *q = mcp__zalloc(&server->allocator, sizeof(*q));
     if (!q)
         return MCP_ENOMEM;
     q->wait = wait;
-    q->ticket = *ticket;
-    q->ticket.revision.ptr = q->ticket.text + (ticket->revision.ptr - ticket->text);
+    q->parts = *parts;
+    q->parts.revision.ptr = q->parts.text + (parts->revision.ptr - parts->text);
     mcp__list_append(&a->questions, &q->link);
-    int rc = fetch(a, 'i', q->ticket.home.instance);
+    int rc = fetch(a, 'i', q->parts.instance.instance);
     if (rc == MCP_OK)
-        rc = fetch(a, 't', q->ticket.unique);
+        rc = fetch(a, 't', q->parts.unique);
     q->number = a->number;
     if (rc == MCP_OK)
         return MCP_PENDING;
@@ -363,7 +363,7 @@ static void take_life(const struct mcp__archive *a, question *q, int rc, mcp_str
     mcp__buf plain;
     mcp__buf_init(&plain, &a->server->allocator, 0);
     if (rc == MCP_OK)
-        rc = unseal(a, name_of(name, 'i', q->ticket.home.instance), value, &plain);
+        rc = unseal(a, name_of(name, 'i', q->parts.instance.instance), value, &plain);
     q->ended = rc == MCP_ENOTFOUND || rc == MCP_EINVAL || rc == MCP_ETIMEOUT;
     mcp__buf_free(&plain);
 }
@@ -377,9 +377,9 @@ static void conclude(struct mcp__archive *a, question *q, int rc, const mcp_task
     else if (known && mcp__task_is_final(task->status))
         mcp__task_wait_end(answer(a, q), MCP_OK, task, false);
     else if (ended && (known || rc == MCP_ENOTFOUND)) {
-        mcp__task_ticket ticket = q->ticket;
-        ticket.revision.ptr = ticket.text + (q->ticket.revision.ptr - q->ticket.text);
-        mcp__task_wait_lost(answer(a, q), &ticket);
+        mcp__task_id_parts parts = q->parts;
+        parts.revision.ptr = parts.text + (q->parts.revision.ptr - q->parts.text);
+        mcp__task_wait_lost(answer(a, q), &parts);
     } else {
         mcp__task_wait_end(answer(a, q), MCP_OK, known ? task : NULL, true);
     }
@@ -392,7 +392,7 @@ static void take_state(struct mcp__archive *a, question *q, int rc, mcp_str valu
     mcp__buf plain;
     mcp__buf_init(&plain, &a->server->allocator, 0);
     if (rc == MCP_OK)
-        rc = unseal(a, name_of(name, 't', q->ticket.unique), value, &plain);
+        rc = unseal(a, name_of(name, 't', q->parts.unique), value, &plain);
     if (rc == MCP_OK)
         rc = mcp__task_record_read(mcp__buf_view(&plain), &a->server->allocator, &task);
     if (rc == MCP_EINVAL || rc == MCP_ETIMEOUT)

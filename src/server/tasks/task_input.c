@@ -223,10 +223,10 @@ static void take_answer(mcp_channel *channel, int rc, const mcp_json *result, vo
     mcp_request *req = q->req;
     mcp__task *task = req->task;
     if (rc == MCP_ETIMEOUT)
-        mcp__input_notify_abandoned(channel, task->asked_exchange, q->id);
+        mcp__input_notify_abandoned(channel, task->question_exchange, q->id);
     q->id = 0;
     if (--req->input->n_sent == 0)
-        task->asked_on = NULL;
+        task->question_channel = NULL;
     if (rc == MCP_ECLOSED)
         return; /* sent again with the next tasks/result */
     if (rc == MCP_OK || rc == MCP_EREMOTE)
@@ -256,8 +256,8 @@ static int send_question(mcp__task *task, mcp__question *q, const mcp_request *w
     mcp__buf_free(&params);
     if (rc == MCP_OK) {
         req->input->n_sent++;
-        task->asked_on = waiting->in.channel;
-        task->asked_exchange = waiting->in.exchange;
+        task->question_channel = waiting->in.channel;
+        task->question_exchange = waiting->in.exchange;
     }
     return rc;
 }
@@ -279,7 +279,7 @@ void mcp__task_ask(mcp__task *task)
 {
     const mcp_request *waiting = answerable(task);
     if (!task->parked || task->req->revision->tasks != MCP__TASKS_ASKED || !waiting ||
-        task->asked_on)
+        task->question_channel)
         return;
     mcp__link *questions = &task->req->input->questions;
     for (mcp__link *l = questions->next; l != questions; l = l->next) {
@@ -299,11 +299,11 @@ void mcp__task_withdraw_one(mcp__task *task, mcp__question *q)
     mcp__list_remove(&q->link);
     input->n_questions--;
     if (q->id) {
-        if (task->asked_on && mcp__channel_forget(task->asked_on, q->id))
-            mcp__input_notify_abandoned(task->asked_on, task->asked_exchange, q->id);
+        if (task->question_channel && mcp__channel_forget(task->question_channel, q->id))
+            mcp__input_notify_abandoned(task->question_channel, task->question_exchange, q->id);
         q->id = 0;
         if (--input->n_sent == 0)
-            task->asked_on = NULL;
+            task->question_channel = NULL;
     }
     if (!task->parked)
         return;
@@ -317,14 +317,14 @@ void mcp__task_withdraw_one(mcp__task *task, mcp__question *q)
 void mcp__task_withdraw(mcp__task *task)
 {
     struct mcp__input *input = task->req->input;
-    mcp_channel *channel = task->asked_on;
-    task->asked_on = NULL;
+    mcp_channel *channel = task->question_channel;
+    task->question_channel = NULL;
     if (!channel || !input)
         return;
     for (mcp__link *l = input->questions.next; l != &input->questions; l = l->next) {
         mcp__question *q = mcp__container(l, mcp__question, link);
         if (q->id && mcp__channel_forget(channel, q->id))
-            mcp__input_notify_abandoned(channel, task->asked_exchange, q->id);
+            mcp__input_notify_abandoned(channel, task->question_exchange, q->id);
         q->id = 0;
     }
     input->n_sent = 0;

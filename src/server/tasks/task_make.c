@@ -169,10 +169,10 @@ static int make(mcp_request *req, const mcp_task_options *o)
 }
 
 /* Handles a call that requests a task (2025-11-25). */
-static int make_asked(mcp_request *req, const mcp_json *asked)
+static int make_asked(mcp_request *req, const mcp_json *by_client)
 {
-    const mcp_json *ttl = mcp_json_get(asked, "ttl");
-    if (!mcp_json_is(asked, MCP_JSON_OBJECT) || (ttl && !(mcp_json_number(ttl, -1) >= 0)))
+    const mcp_json *ttl = mcp_json_get(by_client, "ttl");
+    if (!mcp_json_is(by_client, MCP_JSON_OBJECT) || (ttl && !(mcp_json_number(ttl, -1) >= 0)))
         return mcp_reply_fail(req, MCP__INVALID_PARAMS,
                               "Invalid params: \"task\" must be an object, its \"ttl\" a number of "
                               "milliseconds");
@@ -185,11 +185,11 @@ static int make_asked(mcp_request *req, const mcp_json *asked)
 
 int mcp__task_begin(mcp_request *req)
 {
-    const mcp_json *asked = task_param(req);
+    const mcp_json *by_client = task_param(req);
     const mcp__entry *tool = req->target.entry;
     mcp__tasks_form form = req->revision->tasks;
-    if (form == MCP__TASKS_ASKED && req->server->tasks && asked)
-        return make_asked(req, asked);
+    if (form == MCP__TASKS_ASKED && req->server->tasks && by_client)
+        return make_asked(req, by_client);
     if (tool->task_support != MCP_TASK_REQUIRED || can_have_task(req))
         return MCP_OK;
     if (form == MCP__TASKS_ASKED)
@@ -234,12 +234,12 @@ int mcp_request_task(mcp_request *req, const mcp_task_options *options)
 
 int mcp_request_task_asked(mcp_request *req)
 {
-    const mcp_json *asked = task_param(req);
-    if (req->revision->tasks != MCP__TASKS_ASKED || !req->server->tasks || !asked || req->task)
+    const mcp_json *by_client = task_param(req);
+    if (req->revision->tasks != MCP__TASKS_ASKED || !req->server->tasks || !by_client || req->task)
         return MCP_OK;
     if (req->target.entry || !req->target.takes_task || !req->in.channel)
         return MCP_ESTATE;
-    return make_asked(req, asked);
+    return make_asked(req, by_client);
 }
 
 const char *mcp_request_task_id(const mcp_request *req)

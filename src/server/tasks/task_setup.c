@@ -113,7 +113,7 @@ bool mcp__tasks_listed(const mcp_channel *channel)
 {
     const mcp__session *session = channel->state;
     const mcp_server *server = session->server;
-    if (server->task_home && server->tasks && server->tasks->in_memory)
+    if (server->task_instance && server->tasks && server->tasks->in_memory)
         return false;
     return channel->options.principal || channel->options.shared_stream;
 }

@@ -64,7 +64,7 @@ void mcp__archive_free(mcp_server *server);
 void mcp__archive_connected(mcp_server *server);
 /* Returns how many states are not kept yet, or 1 for any number that has to be kept again. */
 size_t mcp__archive_pending(const mcp_server *server);
-void mcp__archive_kept(mcp_server *server, int rc, const char *why);
+void mcp__archive_stored(mcp_server *server, int rc, const char *why);
 void mcp__archive_fetched(mcp_server *server, uint64_t number, int rc, mcp_str value);
 
 /* For subscriptions/listen: mcp__task_listen_check() checks the requested tasks (MCP_OK, or a

@@ -192,7 +192,7 @@ static bool never(void *user)
 
 static void check_match(const search_state *s, size_t at, const char *key)
 {
-    item i = item_unpack(s->items[at].kept);
+    item i = item_unpack(s->items[at].packed);
     assert_true(mcp_str_eq(i.key, mcp_str_from(key)));
 }
 

@@ -55,7 +55,7 @@ static bool is_key(mcp_str key, const char *const *keys)
 }
 
 /* Returns whether a member belongs to the connection between two peers, or to one revision. */
-static bool is_of_hop(mcp_str key, level in)
+static bool is_of_connection(mcp_str key, level in)
 {
     static const char *const members[] = {"\"resultType\"", "\"ttlMs\"", "\"cacheScope\"", NULL};
     static const char prefix[] = "\"io.modelcontextprotocol/";
@@ -75,7 +75,7 @@ static void add_rest(text *t, mcp_str object, level in)
     while (mcp_json_text_next(object, &it, &key, &value)) {
         size_t before = t->len;
         bool inner = (in == MESSAGE && is_key(key, bodies)) || (in == BODY && is_key(key, metas));
-        if (is_of_hop(key, in))
+        if (is_of_connection(key, in))
             continue;
         add(t, "%s%.*s:", some ? "," : "", (int)key.len, key.ptr);
         size_t begin = t->len;

@@ -254,7 +254,8 @@ static void add_sorted(text *t, mcp_str object, level in)
     size_t n = 0;
     bool some = false;
     while (n < 64 && mcp_json_text_next(object, &it, &all[n].key, &all[n].value))
-        n += !is_of_hop(all[n].key, in) && !mcp_str_eq(all[n].key, MCP_STR("\"nextCursor\""));
+        n +=
+            !is_of_connection(all[n].key, in) && !mcp_str_eq(all[n].key, MCP_STR("\"nextCursor\""));
     qsort(all, n, sizeof(all[0]), by_key);
     add(t, "{");
     for (size_t i = 0; i < n; i++) {

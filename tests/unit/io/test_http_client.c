@@ -113,7 +113,7 @@ static void test_reuse(void **state)
         expect_header(&f, i, m.headers[0], text);
         assert_false(script_has(request(&f, i), i % 2 ? "Mcp-Method" : "Mcp-Name"));
         mcp_loop_step(f.loop, 0);
-        assert_int_equal(multi->n_kept, 1);
+        assert_int_equal(multi->n_reusable, 1);
     }
     assert_int_equal(f.server.n_connections, 1);
     /* Two at once need two handles. */
@@ -122,7 +122,7 @@ static void test_reuse(void **state)
         engine_send(&f.client, ENGINE_REQUEST(8 + i, .modern = true));
     wait_for_ends(&f);
     mcp_loop_step(f.loop, 0);
-    assert_int_equal(multi->n_kept, 2);
+    assert_int_equal(multi->n_reusable, 2);
     close_fixture(&f);
 }
 

@@ -56,7 +56,7 @@ static void test_of_each_client(void **state)
                      MCP_OK);
     const mcp__multi *multi = f.loop->multi;
     ask(&f, &f.client, JSON "Set-Cookie: of=first");
-    assert_int_equal(multi->n_kept, 1);
+    assert_int_equal(multi->n_reusable, 1);
     engine_send(&other, ENGINE_REQUEST(1, .modern = true));
     f.headers = JSON "Set-Cookie: of=second";
     while (!other.len)
@@ -64,7 +64,7 @@ static void test_of_each_client(void **state)
     expect_cookie(&f, "");
     ask(&f, &f.client, "Content-Type: application/json");
     expect_cookie(&f, "of=first");
-    assert_int_equal(multi->n_kept, 1);
+    assert_int_equal(multi->n_reusable, 1);
     mcp_http_client_close(http);
     ask(&f, &f.client, "Content-Type: application/json");
     expect_cookie(&f, "of=first");

@@ -277,7 +277,7 @@ static inline int share_with(node *n, bool keeps)
 static inline int prepare(node *n, const char *address, const mcp_task_settings *settings,
                           bool keeps)
 {
-    mcp_task_home home = {.size = sizeof(home)};
+    mcp_task_instance home = {.size = sizeof(home)};
     mcp_server *server = n->r.server;
     snprintf(n->instance, sizeof(n->instance), "%016x", ++lives);
     memcpy(home.instance, n->instance, sizeof(n->instance));
@@ -293,7 +293,7 @@ static inline int prepare(node *n, const char *address, const mcp_task_settings 
             server, MCP_OPTIONS(mcp_seal_options, .key = key, .key_len = sizeof(key)), NULL);
     if (rc == MCP_OK)
         rc = share_with(n, keeps);
-    return rc == MCP_OK ? mcp_server_set_task_home(server, &home, NULL) : rc;
+    return rc == MCP_OK ? mcp_server_set_task_instance(server, &home, NULL) : rc;
 }
 
 static inline int node_begin_with(node *n, const char *address, const mcp_task_settings *settings,

@@ -89,10 +89,10 @@ static void test_no_list_of_a_part(void **state)
 {
     (void)state;
     world *w = calloc(1, sizeof(*w));
-    const mcp_task_home home = {
+    const mcp_task_instance home = {
         .size = sizeof(home), .instance = "0123456789abcdef", .address = "unix:x"};
     world_open(w, NULL, NULL, at_once);
-    assert_int_equal(mcp_server_set_task_home(w->r.server, &home, NULL), MCP_OK);
+    assert_int_equal(mcp_server_set_task_instance(w->r.server, &home, NULL), MCP_OK);
     mcp_channel *alice = asking_peer(w, "alice");
     const char *said = rig_sent(&w->r);
     assert_has(said, "\"tasks\":{");

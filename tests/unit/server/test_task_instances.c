@@ -9,43 +9,46 @@ static void test_ids(void **state)
 {
     (void)state;
     char id[MCP_TASK_ID_BYTES + 1], changed[MCP_TASK_ID_BYTES + 1];
-    mcp_task_home home = {.size = sizeof(home)};
+    mcp_task_instance home = {.size = sizeof(home)};
     begin();
     make(&nodes[0], 0, id);
     assert_in_range(strlen(id), 100, 300);
     assert_int_equal(strspn(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"),
                      strlen(id));
     mcp_server *other = nodes[1].r.server;
-    assert_int_equal(mcp_server_get_task_home(other, "alice", mcp_str_from(id), &home), MCP_OK);
+    assert_int_equal(mcp_server_get_task_instance(other, "alice", mcp_str_from(id), &home), MCP_OK);
     assert_string_equal(home.instance, nodes[0].instance);
     assert_string_equal(home.address, "https://other:1");
-    assert_int_equal(mcp_server_get_task_home(other, "bob", mcp_str_from(id), &home),
+    assert_int_equal(mcp_server_get_task_instance(other, "bob", mcp_str_from(id), &home),
                      MCP_ENOTFOUND);
-    assert_int_equal(mcp_server_get_task_home(other, NULL, mcp_str_from(id), &home), MCP_ENOTFOUND);
+    assert_int_equal(mcp_server_get_task_instance(other, NULL, mcp_str_from(id), &home),
+                     MCP_ENOTFOUND);
     for (size_t i = 0; id[i]; i++) {
         snprintf(changed, sizeof(changed), "%s", id);
         changed[i] = changed[i] == 'A' ? 'B' : 'A';
-        assert_int_equal(mcp_server_get_task_home(other, "alice", mcp_str_from(changed), &home),
+        assert_int_equal(mcp_server_get_task_instance(other, "alice", mcp_str_from(changed), &home),
                          MCP_ENOTFOUND);
         assert_has(ask(&nodes[1], 0, "tasks/get", changed), "-32602");
         changed[i] = 0;
-        assert_int_equal(mcp_server_get_task_home(other, "alice", mcp_str_from(changed), &home),
+        assert_int_equal(mcp_server_get_task_instance(other, "alice", mcp_str_from(changed), &home),
                          MCP_ENOTFOUND);
     }
-    mcp_task_home bad = {.size = sizeof(bad), .instance = "0123456789abcdeX", .address = "x"};
-    assert_int_equal(mcp_server_set_task_home(other, &bad, NULL), MCP_EINVAL);
+    mcp_task_instance bad = {.size = sizeof(bad), .instance = "0123456789abcdeX", .address = "x"};
+    assert_int_equal(mcp_server_set_task_instance(other, &bad, NULL), MCP_EINVAL);
     bad.instance[15] = 'f';
     bad.address[0] = 0;
-    assert_int_equal(mcp_server_set_task_home(other, &bad, NULL), MCP_EINVAL);
-    assert_int_equal(mcp_server_get_task_home(other, "alice", mcp_str_from(id), NULL), MCP_EINVAL);
+    assert_int_equal(mcp_server_set_task_instance(other, &bad, NULL), MCP_EINVAL);
+    assert_int_equal(mcp_server_get_task_instance(other, "alice", mcp_str_from(id), NULL),
+                     MCP_EINVAL);
     home.size = 8;
-    assert_int_equal(mcp_server_get_task_home(other, "alice", mcp_str_from(id), &home), MCP_EINVAL);
-    assert_int_equal(mcp_server_set_task_home(other, NULL, NULL), MCP_OK);
+    assert_int_equal(mcp_server_get_task_instance(other, "alice", mcp_str_from(id), &home),
+                     MCP_EINVAL);
+    assert_int_equal(mcp_server_set_task_instance(other, NULL, NULL), MCP_OK);
     make(&nodes[1], 0, changed);
     assert_int_equal(strlen(changed), 22);
     pass(25 * 3600 * 1000); /* longer than any task */
     home.size = sizeof(home);
-    assert_int_equal(mcp_server_get_task_home(other, "alice", mcp_str_from(id), &home),
+    assert_int_equal(mcp_server_get_task_instance(other, "alice", mcp_str_from(id), &home),
                      MCP_ENOTFOUND);
     end();
 }

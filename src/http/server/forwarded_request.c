@@ -1,4 +1,4 @@
-/* hop.c: the header of requests that another instance forwards.
+/* forwarded_request.c: the header of requests that another instance forwards.
  *
  * Its value is sealed with the key of all instances. It names the two instances, and has a number, the
  * digest of the request, the client's address and the principal. A request is accepted only by the
@@ -35,7 +35,7 @@ static void put_part(mcp__buf *b, mcp_str part)
 
 /* Computes the digest of what the instances must agree on: the method, the headers that decide what the
  * request means, and the body. */
-static int digest_of(const mcp_http_connection *c, const mcp__hop_head *head, mcp_str body,
+static int digest_of(const mcp_http_connection *c, const mcp__forward_head *head, mcp_str body,
                      unsigned char to[MCP__SHA256])
 {
     unsigned char of_body[MCP__SHA256];
@@ -67,8 +67,8 @@ static void put_client(const mcp_http_connection *c, mcp__buf *b)
     mcp__buf_str(b, mcp_str_from(client));
 }
 
-int mcp__hop_put(mcp_http_connection *c, const char *to_instance, const mcp__hop_head *head,
-                 mcp_str body, mcp__buf *value)
+int mcp__forwarded_put(mcp_http_connection *c, const char *to_instance,
+                       const mcp__forward_head *head, mcp_str body, mcp__buf *value)
 {
     struct mcp__fleet *fleet = c->http->fleet;
     unsigned char digest[MCP__SHA256];
@@ -113,37 +113,38 @@ static mcp__http_refusal take(mcp_http_connection *c, mcp_str plain)
     const char *at = plain.ptr + 1;
     size_t client = plain.len >= HEAD ? (unsigned char)plain.ptr[HEAD - 1] : 0;
     if (plain.len < HEAD + client + 1 || plain.ptr[0] != VERSION)
-        return MCP__HTTP_BAD_HOP;
+        return MCP__HTTP_BAD_FORWARDED;
     if (memcmp(at, c->http->fleet->instance, MCP__INSTANCE_NAME) != 0)
         return MCP__HTTP_MISDIRECTED;
     mcp_str principal = mcp__str_sub(plain, HEAD + client);
-    struct mcp__hop *hop = mcp__zalloc(a, sizeof(*hop) + principal.len);
-    if (!hop)
+    struct mcp__forwarded *forwarded = mcp__zalloc(a, sizeof(*forwarded) + principal.len);
+    if (!forwarded)
         return MCP__HTTP_NO_MEMORY;
     at += MCP__INSTANCE_NAME;
-    memcpy(hop->instance, at, MCP__INSTANCE_NAME);
+    memcpy(forwarded->instance, at, MCP__INSTANCE_NAME);
     at += MCP__INSTANCE_NAME;
     for (size_t i = 0; i < NUMBER; i++)
-        hop->number = hop->number << 8 | (unsigned char)at[i];
-    memcpy(hop->digest, at + NUMBER, sizeof(hop->digest));
-    memcpy(hop->text, principal.ptr + 1, principal.len - 1); /* zeroed, so it ends with a NUL */
-    hop->principal = principal.ptr[0] == 'n' ? hop->text : NULL;
+        forwarded->number = forwarded->number << 8 | (unsigned char)at[i];
+    memcpy(forwarded->digest, at + NUMBER, sizeof(forwarded->digest));
+    memcpy(forwarded->text, principal.ptr + 1,
+           principal.len - 1); /* zeroed, so it ends with a NUL */
+    forwarded->principal = principal.ptr[0] == 'n' ? forwarded->text : NULL;
     take_client(c, (mcp_str){plain.ptr + HEAD, client});
-    c->other.hop = hop;
-    c->is_hop = true;
+    c->other.forwarded = forwarded;
+    c->is_forwarded = true;
     return MCP__HTTP_FINE;
 }
 
-void mcp__hop_free(mcp_http_connection *c)
+void mcp__forwarded_free(mcp_http_connection *c)
 {
-    if (!c->is_hop)
+    if (!c->is_forwarded)
         return;
-    mcp__release(c->http->allocator, c->other.hop);
-    c->other.hop = NULL;
-    c->is_hop = false;
+    mcp__release(c->http->allocator, c->other.forwarded);
+    c->other.forwarded = NULL;
+    c->is_forwarded = false;
 }
 
-mcp__http_refusal mcp__hop_read(mcp_http_connection *c)
+mcp__http_refusal mcp__forwarded_read(mcp_http_connection *c)
 {
     mcp_str value = mcp__http_header(&c->head, MCP__HTTP_HOP);
     char plain[PLAIN_MAX];
@@ -152,7 +153,7 @@ mcp__http_refusal mcp__hop_read(mcp_http_connection *c)
         return MCP__HTTP_FINE; /* without other instances, the header means nothing */
     int rc = mcp_server_unseal(c->http->server, purpose, value, plain, sizeof(plain), &len, NULL);
     if (rc != MCP_OK)
-        return rc == MCP_ENOMEM ? MCP__HTTP_NO_MEMORY : MCP__HTTP_BAD_HOP;
+        return rc == MCP_ENOMEM ? MCP__HTTP_NO_MEMORY : MCP__HTTP_BAD_FORWARDED;
     return take(c, (mcp_str){plain, len});
 }
 
@@ -198,19 +199,19 @@ static bool use_number(mcp__sender *s, uint64_t number)
     return fresh;
 }
 
-mcp__http_refusal mcp__hop_check(mcp_http_connection *c)
+mcp__http_refusal mcp__forwarded_check(mcp_http_connection *c)
 {
     unsigned char digest[MCP__SHA256];
-    mcp__hop_head head = mcp__hop_head_of(c);
+    mcp__forward_head head = mcp__forward_head_of(c);
     int rc = digest_of(c, &head, mcp__http_body(c), digest);
     if (rc != MCP_OK)
-        return rc == MCP_ENOMEM ? MCP__HTTP_NO_MEMORY : MCP__HTTP_BAD_HOP;
-    if (memcmp(digest, c->other.hop->digest, sizeof(digest)) != 0 ||
-        !mcp__http_same_principal(c->other.hop->principal, c->principal))
-        return MCP__HTTP_BAD_HOP;
-    mcp__sender *s = sender_of(c->http, c->other.hop->instance);
+        return rc == MCP_ENOMEM ? MCP__HTTP_NO_MEMORY : MCP__HTTP_BAD_FORWARDED;
+    if (memcmp(digest, c->other.forwarded->digest, sizeof(digest)) != 0 ||
+        !mcp__http_same_principal(c->other.forwarded->principal, c->principal))
+        return MCP__HTTP_BAD_FORWARDED;
+    mcp__sender *s = sender_of(c->http, c->other.forwarded->instance);
     if (!s)
         return MCP__HTTP_NO_MEMORY;
     s->used_at = c->http->now;
-    return use_number(s, c->other.hop->number) ? MCP__HTTP_FINE : MCP__HTTP_BAD_HOP;
+    return use_number(s, c->other.forwarded->number) ? MCP__HTTP_FINE : MCP__HTTP_BAD_FORWARDED;
 }

@@ -1,4 +1,4 @@
-/* fate.c: finds the request that caused an unexpected end of the process.
+/* crash.c: finds the request that caused an unexpected end of the process.
  *
  * A request that was alone in the process caused the end. If there were several, each is repeated
  * alone, while all others wait. A single request is also repeated if something else may have caused
@@ -168,7 +168,7 @@ static void lost(isolated_call *c, bool alone, bool suspects, const char *text)
     }
 }
 
-void isolated_fate(isolated *r, const mcp_service_end *end)
+void isolated_crash(isolated *r, const mcp_service_end *end)
 {
     bool ours = end->cause == MCP_SERVICE_IDLE || end->cause == MCP_SERVICE_STOPPED;
     bool known = isolated_has_blamed(r);

@@ -1,4 +1,4 @@
-/* task_home.c: ids of tasks, which may name the instance where the task runs.
+/* task_instance.c: ids of tasks, which may name the instance where the task runs.
  *
  * Such an id is sealed for the owner of the task (mcp_server_seal()), so that nobody else can find out
  * where it runs. It contains, after a byte for the version: what identifies the task (16 bytes), the
@@ -19,46 +19,47 @@ enum {
 
 /* ---- homes ----------------------------------------------------------------------------------- */
 
-static bool is_home(const mcp_task_home *home)
+static bool is_instance_of(const mcp_task_instance *instance)
 {
-    return home->address[0] && memchr(home->address, 0, sizeof(home->address)) &&
-           strspn(home->instance, "0123456789abcdef") == sizeof(home->instance) - 1;
+    return instance->address[0] && memchr(instance->address, 0, sizeof(instance->address)) &&
+           strspn(instance->instance, "0123456789abcdef") == sizeof(instance->instance) - 1;
 }
 
-int mcp_server_set_task_home(mcp_server *server, const mcp_task_home *home, mcp_error *error)
+int mcp_server_set_task_instance(mcp_server *server, const mcp_task_instance *instance,
+                                 mcp_error *error)
 {
     mcp__no_error(error);
-    mcp_task_home h;
-    mcp_task_home *copy = NULL;
+    mcp_task_instance h;
+    mcp_task_instance *copy = NULL;
     int rc = mcp__need_server(server, error);
-    if (rc == MCP_OK && home)
-        rc = MCP__TAKE(&h, home, mcp_task_home, error);
+    if (rc == MCP_OK && instance)
+        rc = MCP__TAKE(&h, instance, mcp_task_instance, error);
     if (rc != MCP_OK)
         return rc;
-    if (home && !is_home(&h))
+    if (instance && !is_instance_of(&h))
         return mcp__fail(
             error, MCP_EINVAL, 0,
-            "the home of tasks needs an instance of 16 hexadecimal digits and an address");
-    if (home && !(copy = mcp__zalloc(&server->allocator, sizeof(*copy))))
-        return mcp__fail(error, MCP_ENOMEM, 0, "no memory for the home of tasks");
-    if (home)
+            "the instance of tasks needs an instance of 16 hexadecimal digits and an address");
+    if (instance && !(copy = mcp__zalloc(&server->allocator, sizeof(*copy))))
+        return mcp__fail(error, MCP_ENOMEM, 0, "no memory for the instance of tasks");
+    if (instance)
         *copy = h;
-    mcp__release(&server->allocator, server->task_home);
-    server->task_home = copy;
+    mcp__release(&server->allocator, server->task_instance);
+    server->task_instance = copy;
     return MCP_OK;
 }
 
-int mcp_server_get_task_home(mcp_server *server, const char *principal, mcp_str id,
-                             mcp_task_home *ret)
+int mcp_server_get_task_instance(mcp_server *server, const char *principal, mcp_str id,
+                                 mcp_task_instance *ret)
 {
-    mcp__task_ticket t;
+    mcp__task_id_parts t;
     if (!server || !ret || ret->size < sizeof(*ret) || (id.len && !id.ptr))
         return MCP_EINVAL;
     int rc = mcp__task_read_id(server, mcp_str_from(principal), id, &t);
     if (rc != MCP_OK)
         return rc;
-    t.home.size = ret->size;
-    memcpy(ret, &t.home, sizeof(t.home));
+    t.instance.size = ret->size;
+    memcpy(ret, &t.instance, sizeof(t.instance));
     return MCP_OK;
 }
 
@@ -91,18 +92,18 @@ static unsigned digit(char c)
     return (unsigned)(c <= '9' ? c - '0' : c - 'a' + 10);
 }
 
-static void put_plain(mcp__buf *b, const mcp_task_home *home, const mcp_task *task,
+static void put_plain(mcp__buf *b, const mcp_task_instance *instance, const mcp_task *task,
                       const unsigned char unique[UNIQUE])
 {
     mcp__buf_char(b, VERSION);
     mcp__buf_add(b, unique, UNIQUE);
     for (size_t i = 0; i < INSTANCE_BYTES; i++)
-        mcp__buf_char(b, (char)(unsigned char)(digit(home->instance[2 * i]) << 4 |
-                                               digit(home->instance[2 * i + 1])));
+        mcp__buf_char(b, (char)(unsigned char)(digit(instance->instance[2 * i]) << 4 |
+                                               digit(instance->instance[2 * i + 1])));
     put_number(b, (uint64_t)task->created_ms);
     put_number(b, task->ttl_ms);
     put_short(b, task->revision);
-    put_short(b, mcp_str_from(home->address));
+    put_short(b, mcp_str_from(instance->address));
 }
 
 static int seal_id(mcp_server *server, mcp__task *task, const unsigned char unique[UNIQUE])
@@ -111,7 +112,7 @@ static int seal_id(mcp_server *server, mcp__task *task, const unsigned char uniq
     size_t len = 0;
     put_purpose(&purpose, server, task->state.principal);
     mcp__buf_init(&plain, &server->allocator, 0);
-    put_plain(&plain, server->task_home, &task->state, unique);
+    put_plain(&plain, server->task_instance, &task->state, unique);
     int rc = purpose.failed ? purpose.failed : plain.failed;
     if (rc == MCP_OK)
         rc = mcp_server_seal(server, mcp__buf_view(&purpose), mcp__buf_view(&plain),
@@ -128,7 +129,7 @@ int mcp__task_set_id(mcp_server *server, mcp__task *task)
     unsigned char unique[UNIQUE];
     char text[MCP__BASE64_SIZE(sizeof(unique))];
     int rc = mcp__server_random(server, unique, sizeof(unique));
-    if (rc != MCP_OK || server->task_home)
+    if (rc != MCP_OK || server->task_instance)
         return rc == MCP_OK ? seal_id(server, task, unique) : rc;
     size_t len = mcp__base64url_encode(text, unique, sizeof(unique));
     assert(len == MCP__TASK_ID);
@@ -157,32 +158,32 @@ static bool get_short(mcp_str *rest, mcp_str *ret)
     return true;
 }
 
-static int read_plain(mcp__task_ticket *t, size_t len)
+static int read_plain(mcp__task_id_parts *t, size_t len)
 {
     static const char digits[] = "0123456789abcdef";
     char unique[MCP__BASE64_SIZE(UNIQUE)];
     const char *at = t->text + 1;
     mcp_str rest = {t->text + HEAD, len - HEAD}, address;
     if (len < HEAD || t->text[0] != VERSION || !get_short(&rest, &t->revision) ||
-        !get_short(&rest, &address) || !address.len || address.len >= sizeof(t->home.address))
+        !get_short(&rest, &address) || !address.len || address.len >= sizeof(t->instance.address))
         return MCP_ENOTFOUND;
     mcp__base64url_encode(unique, at, UNIQUE);
     memcpy(t->unique, unique, MCP__TASK_ID);
     t->unique[MCP__TASK_ID] = 0;
     at += UNIQUE;
-    t->home = (mcp_task_home){.size = sizeof(t->home)};
+    t->instance = (mcp_task_instance){.size = sizeof(t->instance)};
     for (size_t i = 0; i < INSTANCE_BYTES; i++) {
-        t->home.instance[2 * i] = digits[(unsigned char)at[i] >> 4];
-        t->home.instance[2 * i + 1] = digits[(unsigned char)at[i] & 15];
+        t->instance.instance[2 * i] = digits[(unsigned char)at[i] >> 4];
+        t->instance.instance[2 * i + 1] = digits[(unsigned char)at[i] & 15];
     }
     at += INSTANCE_BYTES;
     t->created_ms = (int64_t)get_number(at);
     t->ttl_ms = get_number(at + NUMBER);
-    memcpy(t->home.address, address.ptr, address.len);
+    memcpy(t->instance.address, address.ptr, address.len);
     return MCP_OK;
 }
 
-int mcp__task_read_id(mcp_server *server, mcp_str principal, mcp_str id, mcp__task_ticket *ret)
+int mcp__task_read_id(mcp_server *server, mcp_str principal, mcp_str id, mcp__task_id_parts *ret)
 {
     mcp__buf purpose;
     size_t len = 0;

@@ -1,4 +1,4 @@
-/* ahead.c: opens sessions before their first requests, which then need not wait for the connection.
+/* prestart.c: opens sessions before their first requests, which then need not wait for the connection.
  */
 #include <stdio.h>
 
@@ -29,16 +29,16 @@ static void on_ready(int rc, const mcp_error *error, void *user)
 {
     upstream_session *s = user;
     settle(s, rc, error);
-    mcp_service_done(s->service, &s->ahead);
+    mcp_service_done(s->service, &s->prestart);
 }
 
 static int start(upstream_session *s, mcp_error *error)
 {
     if (!s->service)
         return mcp_client_start(s->client, on_started, s);
-    s->ahead.ready = on_ready;
-    s->ahead.user = s;
-    return mcp_service_begin(s->service, &s->ahead, error);
+    s->prestart.ready = on_ready;
+    s->prestart.user = s;
+    return mcp_service_begin(s->service, &s->prestart, error);
 }
 
 static void begin(upstream *up, const char *principal, const char *const *can)

@@ -1,9 +1,9 @@
-/* door.c: see door.h.
+/* loopback.c: see loopback.h.
  *
  * A channel must not be freed from within its `send` callback or the functions that it calls. So a
- * channel whose answer came asynchronously is freed by a timer, or when the door is freed.
+ * channel whose answer came asynchronously is freed by a timer, or when the loopback is freed.
  */
-#include "door.h"
+#include "loopback.h"
 
 #include <mcp/sys/server.h>
 
@@ -13,14 +13,14 @@ static const char revision[] = "2026-07-28";
 /* One channel, for one request. */
 typedef struct common_line {
     struct common_line *next; /* in the list of waiting lines, or of lines to be freed */
-    common_door *door;
+    common_loopback *loopback;
     mcp_channel *channel;
     common_ask *ask;       /* NULL after the request was abandoned */
     mcp_host_timer *timer; /* for the deadline of the request; NULL if it has none */
     bool receiving; /* the server is processing the request, so an answer now is synchronous */
 } line;
 
-struct common_door {
+struct common_loopback {
     mcp_server *server;
     mcp_allocator alloc;
     line *waiting, *finished;
@@ -31,7 +31,7 @@ struct common_door {
 
 static void stop_timer(line *l)
 {
-    const mcp_host *host = mcp_server_host(l->door->server);
+    const mcp_host *host = mcp_server_host(l->loopback->server);
     if (l->timer && host) /* otherwise the host has freed the timer */
         host->timer_stop(l->timer, host->user);
     l->timer = NULL;
@@ -39,21 +39,21 @@ static void stop_timer(line *l)
 
 static void free_line(line *l)
 {
-    mcp_allocator alloc = l->door->alloc;
+    mcp_allocator alloc = l->loopback->alloc;
     stop_timer(l);
     mcp_channel_free(l->channel);
     common_release(&alloc, l);
 }
 
-static void free_spent(common_door *door)
+static void free_spent(common_loopback *loopback)
 {
-    const mcp_host *host = mcp_server_host(door->server);
-    if (door->timer && host) /* otherwise the host has freed the timer */
-        host->timer_stop(door->timer, host->user);
-    door->timer = NULL;
-    while (door->finished) {
-        line *l = door->finished;
-        door->finished = l->next;
+    const mcp_host *host = mcp_server_host(loopback->server);
+    if (loopback->timer && host) /* otherwise the host has freed the timer */
+        host->timer_stop(loopback->timer, host->user);
+    loopback->timer = NULL;
+    while (loopback->finished) {
+        line *l = loopback->finished;
+        loopback->finished = l->next;
         free_line(l);
     }
 }
@@ -65,27 +65,27 @@ static void on_timer(void *arg)
 
 static void retire(line *l)
 {
-    common_door *door = l->door;
+    common_loopback *loopback = l->loopback;
     stop_timer(l);
-    const mcp_host *host = mcp_server_host(door->server);
-    l->next = door->finished;
-    door->finished = l;
-    if (!door->timer && host && host->timer_start && host->timer_stop)
-        door->timer = host->timer_start(0, on_timer, door, host->user);
+    const mcp_host *host = mcp_server_host(loopback->server);
+    l->next = loopback->finished;
+    loopback->finished = l;
+    if (!loopback->timer && host && host->timer_start && host->timer_stop)
+        loopback->timer = host->timer_start(0, on_timer, loopback, host->user);
 }
 
 static void unlink_line(line *l)
 {
-    line **at = &l->door->waiting;
+    line **at = &l->loopback->waiting;
     while (*at && *at != l)
         at = &(*at)->next;
     if (*at)
         *at = l->next;
 }
 
-static int64_t now(const common_door *door)
+static int64_t now(const common_loopback *loopback)
 {
-    const mcp_host *host = mcp_server_host(door->server);
+    const mcp_host *host = mcp_server_host(loopback->server);
     return host && host->now ? host->now(host->user) : 0;
 }
 
@@ -134,10 +134,10 @@ static void on_message(mcp_channel *channel, mcp_exchange exchange, mcp_str mess
         return;
     if (mcp_channel_output_info(channel)->kind != MCP_OUTPUT_RESPONSE) {
         if (ask->progress)
-            hand_progress(ask, message, &l->door->alloc);
+            hand_progress(ask, message, &l->loopback->alloc);
         return;
     }
-    take_answer(ask, message, &l->door->alloc);
+    take_answer(ask, message, &l->loopback->alloc);
     if (l->receiving)
         l->ask = NULL;
     else
@@ -151,7 +151,7 @@ static void on_cancel(mcp_request *req, void *user)
     (void)req;
     ask->rc = MCP_ECANCELLED;
     l->ask = NULL;
-    mcp_channel_exchange_gone(l->channel, 0, now(l->door));
+    mcp_channel_exchange_gone(l->channel, 0, now(l->loopback));
     resume(ask, l);
 }
 
@@ -177,12 +177,12 @@ static int put_request(const common_ask *ask, mcp_json_writer *w, mcp_str *ret)
 
 static int send_request(const common_ask *ask, line *l)
 {
-    mcp_json_writer *w = mcp_json_writer_new(&l->door->alloc, 0);
+    mcp_json_writer *w = mcp_json_writer_new(&l->loopback->alloc, 0);
     mcp_str text;
     int rc = put_request(ask, w, &text);
     l->receiving = true;
     if (rc == MCP_OK)
-        rc = mcp_channel_receive(l->channel, 0, text, now(l->door));
+        rc = mcp_channel_receive(l->channel, 0, text, now(l->loopback));
     l->receiving = false;
     mcp_json_writer_free(w);
     return rc;
@@ -197,7 +197,7 @@ static void on_deadline(void *arg)
 {
     line *l = arg;
     stop_timer(l);
-    mcp_channel_tick(l->channel, now(l->door));
+    mcp_channel_tick(l->channel, now(l->loopback));
     if (l->ask)
         on_wake(l->channel, l);
 }
@@ -205,8 +205,8 @@ static void on_deadline(void *arg)
 static void on_wake(mcp_channel *channel, void *user)
 {
     line *l = user;
-    const mcp_host *host = mcp_server_host(l->door->server);
-    int64_t at = mcp_channel_deadline(channel), ms = at == INT64_MAX ? at : at - now(l->door);
+    const mcp_host *host = mcp_server_host(l->loopback->server);
+    int64_t at = mcp_channel_deadline(channel), ms = at == INT64_MAX ? at : at - now(l->loopback);
     if (!host || !host->timer_start || !host->timer_stop || !host->now || ms > INT32_MAX)
         return;
     stop_timer(l);
@@ -219,14 +219,14 @@ static bool list_mount(const char *prefix, void *user)
     return !l->ask || !l->ask->list_mount || l->ask->list_mount(prefix, l->ask->mounts_user);
 }
 
-static int open_line(common_door *door, common_ask *ask, line **ret)
+static int open_line(common_loopback *loopback, common_ask *ask, line **ret)
 {
-    line *l = common_alloc(&door->alloc, sizeof(*l));
+    line *l = common_alloc(&loopback->alloc, sizeof(*l));
     if (!l)
         return MCP_ENOMEM;
-    *l = (line){.door = door, .ask = ask};
+    *l = (line){.loopback = loopback, .ask = ask};
     int rc = mcp_server_connect(
-        door->server,
+        loopback->server,
         MCP_OPTIONS(mcp_channel_options, .send = on_message, .wake = on_wake, .user = l,
                     .identity = mcp_request_identity(ask->req), .max_reply = ask->max_reply,
                     .page_size = ask->page_size, .list_mount = list_mount, .inner = true),
@@ -234,24 +234,24 @@ static int open_line(common_door *door, common_ask *ask, line **ret)
     if (rc == MCP_OK)
         *ret = l;
     else
-        common_release(&door->alloc, l);
+        common_release(&loopback->alloc, l);
     return rc;
 }
 
-int common_door_ask(common_door *door, common_ask *ask)
+int common_loopback_ask(common_loopback *loopback, common_ask *ask)
 {
     line *l;
     ask->rc = MCP_OK;
     ask->result = ask->error = NULL;
     ask->doc = NULL;
-    int rc = open_line(door, ask, &l);
+    int rc = open_line(loopback, ask, &l);
     if (rc != MCP_OK)
         return rc;
     rc = send_request(ask, l);
     if (rc == MCP_OK && l->ask) { /* no answer yet */
         ask->line = l;
-        l->next = door->waiting;
-        door->waiting = l;
+        l->next = loopback->waiting;
+        loopback->waiting = l;
         mcp_request_on_cancel(ask->req, on_cancel, ask);
         return MCP_PENDING;
     }
@@ -270,29 +270,29 @@ void common_ask_clear(common_ask *ask)
 
 /* ---- creating and freeing -------------------------------------------------------------------- */
 
-int common_door_new(mcp_server *server, const mcp_allocator *alloc, common_door **ret)
+int common_loopback_new(mcp_server *server, const mcp_allocator *alloc, common_loopback **ret)
 {
     mcp_allocator a = common_allocator(alloc);
-    common_door *door = common_alloc(&a, sizeof(*door));
-    if (!door)
+    common_loopback *loopback = common_alloc(&a, sizeof(*loopback));
+    if (!loopback)
         return MCP_ENOMEM;
-    *door = (common_door){.server = server, .alloc = a};
-    *ret = door;
+    *loopback = (common_loopback){.server = server, .alloc = a};
+    *ret = loopback;
     return MCP_OK;
 }
 
-void common_door_free(common_door *door)
+void common_loopback_free(common_loopback *loopback)
 {
-    if (!door)
+    if (!loopback)
         return;
-    while (door->waiting) {
-        line *l = door->waiting;
+    while (loopback->waiting) {
+        line *l = loopback->waiting;
         common_ask *ask = l->ask;
-        door->waiting = l->next;
+        loopback->waiting = l->next;
         if (ask) /* a waiting line has a request */
             ask->rc = MCP_ECLOSED, resume(ask, l);
     }
-    free_spent(door);
-    mcp_allocator a = door->alloc;
-    common_release(&a, door);
+    free_spent(loopback);
+    mcp_allocator a = loopback->alloc;
+    common_release(&a, loopback);
 }

@@ -1,4 +1,4 @@
-/* task_seek.c: requests about tasks that the store does not have at hand.
+/* task_elsewhere.c: requests about tasks that the store does not have at hand.
  *
  * Either the store answers later (mcp_task_store.fetch), and the request waits, or the id names another
  * instance. Requests about such a task are forwarded to it before they come here, so that instance was
@@ -66,7 +66,7 @@ static int note(mcp_request *req, int rc, const mcp_task *task, bool away)
 }
 
 /* Makes the record of a task whose instance has ended. */
-static void put_lost(const mcp_request *req, const mcp__task_ticket *t, mcp_task *ret)
+static void put_lost(const mcp_request *req, const mcp__task_id_parts *t, mcp_task *ret)
 {
     *ret = (mcp_task){
         .size = sizeof(*ret),
@@ -125,13 +125,13 @@ void mcp__task_wait_end(mcp_task_wait *wait, int rc, const mcp_task *task, bool 
     run_again(req);
 }
 
-void mcp__task_wait_lost(mcp_task_wait *wait, const mcp__task_ticket *ticket)
+void mcp__task_wait_lost(mcp_task_wait *wait, const mcp__task_id_parts *parts)
 {
     mcp_task lost;
     mcp_request *req = take(wait);
     if (!req)
         return;
-    put_lost(req, ticket, &lost);
+    put_lost(req, parts, &lost);
     note(req, MCP_OK, &lost, false);
     run_again(req);
 }
@@ -166,25 +166,25 @@ static mcp_task_wait *wait_new(mcp_request *req, int *rc)
     return w;
 }
 
-/* Begins a search, in the store or, with a ticket, in what the instances keep for each other. */
-static int search(mcp_request *req, mcp_str id, const mcp__task_ticket *ticket)
+/* Begins a search, in the store or, with a parts, in what the instances keep for each other. */
+static int search(mcp_request *req, mcp_str id, const mcp__task_id_parts *parts)
 {
     const mcp_task_store *store = &req->server->tasks->store;
     int rc;
     mcp_task_wait *w = wait_new(req, &rc);
     if (!w)
         return rc;
-    rc = ticket ? mcp__archive_find(req->server, w, ticket) : store->fetch(id, w, store->user);
+    rc = parts ? mcp__archive_find(req->server, w, parts) : store->fetch(id, w, store->user);
     if (rc != MCP_PENDING)
         (void)take(w);
     return rc;
 }
 
-/* Finds a task whose home is another instance. */
-static int seek_home(mcp_request *req, mcp_str id)
+/* Finds a task whose instance is another instance. */
+static int find_at_instance(mcp_request *req, mcp_str id)
 {
     static const mcp_str local = {"unix:", 5};
-    mcp__task_ticket t;
+    mcp__task_id_parts t;
     mcp_task lost;
     int rc = mcp__task_read_id(req->server, mcp__request_principal_str(req), id, &t);
     if (rc != MCP_OK)
@@ -196,7 +196,7 @@ static int seek_home(mcp_request *req, mcp_str id)
         return rc == MCP_ESTATE ? note(req, MCP_OK, NULL, true) : rc; /* the bus is down */
     }
     put_lost(req, &t, &lost);
-    bool ended = mcp__str_starts(mcp_str_from(t.home.address), local);
+    bool ended = mcp__str_starts(mcp_str_from(t.instance.address), local);
     return note(req, MCP_OK, ended ? &lost : NULL, !ended);
 }
 
@@ -207,15 +207,15 @@ void mcp__task_waits_free(mcp_server *server)
         wait_free(mcp__container(t->waits.next, mcp_task_wait, link));
 }
 
-int mcp__task_seek(mcp_request *req, mcp_str id, mcp_task *ret)
+int mcp__task_find_elsewhere(mcp_request *req, mcp_str id, mcp_task *ret)
 {
     int rc = MCP_ENOTFOUND;
     if (id.len > MCP_TASK_ID_BYTES)
         return rc;
     if (req->server->tasks->store.fetch)
         rc = search(req, id, NULL);
-    else if (req->server->task_home)
-        rc = seek_home(req, id);
+    else if (req->server->task_instance)
+        rc = find_at_instance(req, id);
     if (rc == MCP_OK && mcp__task_found_of(req))
         *ret = mcp__task_found_of(req)->task;
     return rc;

@@ -1,9 +1,9 @@
-/* ticket.c: session ids that any instance with the same key can read.
+/* session_id.c: session ids that any instance with the same key can read.
  *
  * The id is sealed for the principal, so that it is of no use to others. It contains, after a byte for
  * the version: what identifies the session (16 bytes), the instance where it began (8 bytes), the
  * address of that instance (a byte for the length), and the params of an initialize with which the
- * session can be made anew. It is at most MCP__TICKET_TEXT characters of base64url.
+ * session can be made anew. It is at most MCP__SESSION_ID_TEXT characters of base64url.
  */
 #include "http/server/fleet.h"
 #include "json/json.h"
@@ -31,7 +31,7 @@ static void put_bounded(mcp__buf *b, mcp_str s)
     mcp__json_put_str(b, s);
 }
 
-void mcp__ticket_put_params(mcp__buf *b, const mcp_json *params)
+void mcp__session_id_put_params(mcp__buf *b, const mcp_json *params)
 {
     const mcp_json *info = mcp_json_get(params, "clientInfo");
     const mcp_json *capabilities = mcp_json_get(params, "capabilities");
@@ -89,37 +89,37 @@ static void put_purpose(mcp__buf *b, const mcp_allocator *allocator, const char 
     mcp__buf_str(b, mcp_str_from(principal));
 }
 
-static void put_plain(mcp__buf *b, const mcp__ticket *t)
+static void put_plain(mcp__buf *b, const mcp__session_id *t)
 {
     mcp__buf_char(b, VERSION);
     put_bytes(b, t->unique, UNIQUE_BYTES);
     put_bytes(b, t->instance, INSTANCE_BYTES);
     mcp__buf_char(b, (char)(unsigned char)t->address.len);
     mcp__buf_str(b, t->address);
-    if (b->len + t->params.len <= MCP__TICKET_PLAIN)
+    if (b->len + t->params.len <= MCP__SESSION_ID_PLAIN)
         mcp__buf_str(b, t->params);
 }
 
-int mcp__ticket_seal(mcp_server *server, const char *principal, uint64_t life_ms,
-                     const mcp__ticket *ticket, mcp__buf *id)
+int mcp__session_id_seal(mcp_server *server, const char *principal, uint64_t life_ms,
+                         const mcp__session_id *session_id, mcp__buf *id)
 {
     mcp__buf purpose, plain;
     size_t len = 0;
     put_purpose(&purpose, id->allocator, principal);
     mcp__buf_init(&plain, id->allocator, 0);
-    put_plain(&plain, ticket);
-    char *to = mcp__buf_reserve(id, MCP__TICKET_TEXT);
+    put_plain(&plain, session_id);
+    char *to = mcp__buf_reserve(id, MCP__SESSION_ID_TEXT);
     int rc = !to ? MCP_ENOMEM : purpose.failed ? purpose.failed : plain.failed;
     if (rc == MCP_OK)
         rc = mcp_server_seal(server, mcp__buf_view(&purpose), mcp__buf_view(&plain), life_ms, to,
-                             MCP__TICKET_TEXT, &len);
+                             MCP__SESSION_ID_TEXT, &len);
     id->len += len;
     mcp__buf_free(&purpose);
     mcp__buf_free(&plain);
     return rc;
 }
 
-static int read_plain(mcp__ticket *t, size_t len)
+static int read_plain(mcp__session_id *t, size_t len)
 {
     const unsigned char *at = (const unsigned char *)t->text;
     if (len < HEAD || at[0] != VERSION || len < (size_t)HEAD + at[HEAD - 1])
@@ -132,12 +132,12 @@ static int read_plain(mcp__ticket *t, size_t len)
     return t->address.len && t->address.len <= MCP__ADDRESS_MAX ? MCP_OK : MCP_EINVAL;
 }
 
-int mcp__ticket_open(mcp_server *server, const mcp_allocator *allocator, const char *principal,
-                     mcp_str id, mcp__ticket *ret)
+int mcp__session_id_open(mcp_server *server, const mcp_allocator *allocator, const char *principal,
+                         mcp_str id, mcp__session_id *ret)
 {
     mcp__buf purpose;
     size_t len = 0;
-    if (id.len > MCP__TICKET_TEXT)
+    if (id.len > MCP__SESSION_ID_TEXT)
         return MCP_EINVAL;
     put_purpose(&purpose, allocator, principal);
     int rc = purpose.failed;

@@ -1,4 +1,4 @@
-/* door.h: sends requests to the program's own server, on behalf of the caller of another request.
+/* loopback.h: sends requests to the program's own server, on behalf of the caller of another request.
  *
  * Each request has its own channel to the server, with the caller's identity. So the answer is
  * exactly what a client with this identity would get, including registered resources, templates,
@@ -14,13 +14,13 @@
 #include "buffer.h"
 
 /* Owns the requests in flight to one server. */
-typedef struct common_door common_door;
+typedef struct common_loopback common_loopback;
 
-/* Creates a door. Returns MCP_OK or MCP_ENOMEM. */
-int common_door_new(mcp_server *server, const mcp_allocator *alloc, common_door **ret);
-/* Frees the door. It must be freed before its server, which owns the channels' memory. Waiting
+/* Creates a loopback. Returns MCP_OK or MCP_ENOMEM. */
+int common_loopback_new(mcp_server *server, const mcp_allocator *alloc, common_loopback **ret);
+/* Frees the loopback. It must be freed before its server, which owns the channels' memory. Waiting
  * requests end with MCP_ECLOSED. NULL is allowed. */
-void common_door_free(common_door *door);
+void common_loopback_free(common_loopback *loopback);
 
 typedef struct common_ask {
     /* Set by the caller; pointers are borrowed until the answer has arrived. */
@@ -28,7 +28,7 @@ typedef struct common_ask {
     const char *method;
     /* Writes the members of params except _meta. NULL if there are none. */
     void (*put)(mcp_json_writer *w, const void *user);
-    /* Called once when the answer arrives, if common_door_ask() returned MCP_PENDING. */
+    /* Called once when the answer arrives, if common_loopback_ask() returned MCP_PENDING. */
     void (*later)(void *user);
     void *user;       /* for `put` and `later` */
     size_t max_reply; /* this and the next two: see mcp_channel_options */
@@ -50,7 +50,7 @@ typedef struct common_ask {
 
 /* Sends the request. Returns MCP_OK if the answer has arrived, MCP_PENDING if `later` will be
  * called, or MCP_ENOMEM if nothing was sent. */
-int common_door_ask(common_door *door, common_ask *ask);
+int common_loopback_ask(common_loopback *loopback, common_ask *ask);
 /* Frees the answer. */
 void common_ask_clear(common_ask *ask);
 

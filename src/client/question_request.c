@@ -1,4 +1,4 @@
-/* asked.c: handles the requests of a legacy server: answers ping and passes input requests to the
+/* question_request.c: handles the requests of a legacy server: answers ping and passes input requests to the
  * program. A modern server must not send requests, so its requests are not answered (2026-07-28,
  * basic/transports/stdio, "Sending Messages").
  */
@@ -46,7 +46,7 @@ static void resume_timeouts(mcp_client *client)
 {
     for (mcp__link *l = client->questions.list.next; l != &client->questions.list; l = l->next) {
         const mcp_question *q = mcp__container(l, mcp_question, link);
-        if (q->asked)
+        if (q->request)
             return;
     }
     if (client->calls.suspended && client->channel)
@@ -106,9 +106,9 @@ static void report_misbehaviour(mcp_client *client, mcp_str method)
     client->options.misbehaved(client, what.text, client->options.user);
 }
 
-void mcp__client_asked(mcp__incoming *in)
+void mcp__client_question_request(mcp__incoming *in)
 {
-    mcp__asked *asked = (mcp__asked *)in;
+    mcp__question_request *request = (mcp__question_request *)in;
     mcp_client *client = in->channel->state;
     mcp_error error = {0};
     uint64_t retry_ms = 0;
@@ -124,23 +124,23 @@ void mcp__client_asked(mcp__incoming *in)
     const mcp__asking asking = {.method = in->message.method,
                                 .params = in->message.params,
                                 .text = mcp__channel_text_of(in->channel, MCP_STR("\"params\""))};
-    int rc = mcp__question_new(client, &asking, &asked->question, &retry_ms, &error);
+    int rc = mcp__question_new(client, &asking, &request->question, &retry_ms, &error);
     if (rc != MCP_OK) {
         refuse(in, rc, retry_ms, &error);
         return;
     }
-    asked->question->asked = asked;
-    asked->question->handle = mcp__call_of_message(client, in->exchange, in->message.params);
+    request->question->request = request;
+    request->question->handle = mcp__call_of_message(client, in->exchange, in->message.params);
     suspend_timeouts(client);
-    mcp__question_ask(asked->question);
+    mcp__question_ask(request->question);
 }
 
-void mcp__client_asked_cancelled(mcp__incoming *in)
+void mcp__client_question_cancelled(mcp__incoming *in)
 {
-    mcp__asked *asked = (mcp__asked *)in;
+    mcp__question_request *request = (mcp__question_request *)in;
     mcp_client *client = in->channel->state;
-    if (asked->question)
-        mcp__question_withdraw(asked->question);
+    if (request->question)
+        mcp__question_withdraw(request->question);
     mcp__incoming_drop(in);
     resume_timeouts(client);
 }
@@ -199,12 +199,12 @@ static void reply_answer(mcp__incoming *in, const mcp_question *q)
 /* Sends the answer to a question. */
 static void reply(mcp_question *q)
 {
-    mcp__incoming *in = &q->asked->in;
+    mcp__incoming *in = &q->request->in;
     mcp_str text = mcp__buf_view(&q->answer);
     if (q->accepted && q->kind == MCP_QUESTION_URL)
         mcp__client_expect(q->client, mcp_question_elicitation_id(q));
-    q->asked->question = NULL;
-    q->asked = NULL;
+    q->request->question = NULL;
+    q->request = NULL;
     if (q->failed)
         mcp__incoming_error(in, q->code, text, mcp__buf_view(&q->data));
     else
@@ -218,7 +218,7 @@ void mcp__client_answer(mcp_client *client)
         l = l->next;
         if (!q->answered || q->call)
             continue;
-        if (q->asked)
+        if (q->request)
             reply(q);
         mcp__question_free(q);
     }
