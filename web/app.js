@@ -192,7 +192,7 @@ function message(title, ...content) {
     fill(place, h("main.message", {}, h("h1", {}, title), ...content));
 }
 
-// A token that is not accepted any more, or that lacks a scope, while the page is used. Returns whether there is another one.
+// A token that is no longer accepted, or that lacks a scope, while the page is used. Returns whether there is another one.
 async function refused(status, challenge, signal) {
     const { login, secret } = start;
     if (!app || secret || !login?.authorization) return false;
@@ -232,7 +232,7 @@ function explain(error) {
         return message("This page has to be opened again", again, h("p.muted", {}, "The secret of a page stays in the tab in which it was opened."));
     if (error.kind === "exchange") return message("This page cannot be used", h("p", {}, error.message));
     if (error instanceof LoginError && config.mode !== "mcpctl") return askToken(secret || login?.authorization ? error.message : "", error.challenge);
-    return message(error instanceof LoginError ? "This page is not valid any more" : "The server cannot be reached",
+    return message(error instanceof LoginError ? "This page is no longer valid" : "The server cannot be reached",
         h("p.error", { role: "alert" }, line(error.message, 1000)), config.mode === "mcpctl" && again,
         !(error instanceof LoginError) && button("Try again", () => run(start.connect())));
 }

@@ -97,7 +97,7 @@ export function panel(app) {
 
     async function sample() {
         const text = await fetchMetrics(app);
-        if (text === undefined) throw new Error("The server does not show its figures any more.");
+        if (text === undefined) throw new Error("The server no longer shows its figures.");
         const after = parse(text), now = performance.now();
         const passed = times.length ? (now - times.at(-1)) / 1000 : undefined;
         times.push(now);

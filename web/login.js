@@ -29,7 +29,7 @@ export async function showOffers(login, challenge, place, done, signal) {
     });
 }
 
-// Asks for a login while the page is used: the token is not accepted any more, or lacks scopes. Returns whether there is
+// Asks for a login while the page is used: the token is no longer accepted, or lacks scopes. Returns whether there is
 // another one. Requests that fail at the same time ask once.
 let asking;
 export function relogin(app, login, status, challenge, signal) {

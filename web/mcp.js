@@ -23,7 +23,7 @@ export class McpError extends Error {
     }
 }
 
-// The server wants a login, or the secret of this page is not valid any more.
+// The server wants a login, or the secret of this page is no longer valid.
 export class LoginError extends Error {
     constructor(text, status, challenge) {
         super(text);

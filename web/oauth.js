@@ -191,7 +191,7 @@ export class Login {
         this.#grant = { ...at, token: value.access_token, refresh };
     }
 
-    // Gets a new token for the one that is not accepted any more. Returns whether there is one. All requests that fail at
+    // Gets a new token for the one that is no longer accepted. Returns whether there is one. All requests that fail at
     // the same time wait for the same.
     renew() {
         this.#renewing ??= this.#renew().finally(() => (this.#renewing = undefined));

@@ -26,7 +26,7 @@ export async function program(path, body) {
         credentials: "omit",
     });
     const value = await answer.json().catch(() => ({}));
-    if (answer.status === 401) throw new LoginError(value.message ?? "the secret of this page is not valid any more", 401);
+    if (answer.status === 401) throw new LoginError(value.message ?? "the secret of this page is no longer valid", 401);
     if (!answer.ok) throw Object.assign(new Error(value.message ?? `the program answered ${answer.status}`), { word: value.error });
     return value;
 }

@@ -303,7 +303,7 @@ int link_open(redis_link *l, const link_place *at)
 void link_close(redis_link *l)
 {
     stop_timer(l);
-    l->failed = true; /* replies are not wanted any more */
+    l->failed = true; /* replies are no longer wanted */
     if (l->ac)
         redisAsyncFree(l->ac);
 }

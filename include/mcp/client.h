@@ -501,7 +501,7 @@ typedef struct mcp_subscription_options {
     size_t size;
     const char *const *uris; /* of resources; copied */
     size_t n_uris;
-    bool resources, prompts, tools; /* whether to report changes of these lists */
+    bool resources, prompts, tools; /* whether to report changes to these lists */
     /* Called for each change. With MCP_CHANGE_RESOURCE, uri is the subscribed URI or a URI below
      * it. Required. */
     void (*changed)(mcp_client *client, mcp_subscription *subscription, mcp_change change,

@@ -37,7 +37,7 @@ typedef struct mcp_source {
     const char *prefix;
     bool lists;        /* whether the provider has `list` (mcp_provider) */
     bool subscribe;    /* whether its resources can be watched: `watch` or `watch_as` */
-    bool list_changed; /* whether it announces changes of its list: `watch_list` or
+    bool list_changed; /* whether it announces changes to its list: `watch_list` or
                         * `watch_list_as` */
     /* Whether the module requests to run in the server's process, because it parses no data that
      * others may have prepared, or needs access that a sandbox denies (network, environment,

@@ -53,7 +53,7 @@ typedef struct mcp_server_options {
     uint64_t coalesce_ms;
 
     bool no_subscribe;    /* do not offer subscriptions to single resources */
-    bool no_list_changed; /* do not announce changes of lists */
+    bool no_list_changed; /* do not announce changes to lists */
     /* Declare a capability before anything is registered for it. */
     bool declare_resources, declare_prompts, declare_tools;
     /* Declare that handlers send log messages to the peer (mcp_request_log()). */
@@ -378,7 +378,7 @@ typedef struct mcp_usage {
 } mcp_usage;
 
 /* Calls each(usage, user) for each tool or source that was used, in order of registration, and last
- * for "other". `usage` is valid during the call, which must not change the server. The figures of
+ * for "other". `usage` is valid during the call, which must not change the server. The metrics of
  * items that access rules (mcp/access.h) hide from `identity` (NULL if anonymous) are added to
  * "other". Access to a tool is checked by its name, and to a mount by its prefix; a prefix that is
  * only a scheme is never hidden. The number of names never exceeds the number of tools and mounts

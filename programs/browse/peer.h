@@ -85,7 +85,7 @@ int peer_request_list(peer *p, list_kind kind, mcp_result_fn *done, void *user, 
  * mcp_client_request(). */
 int peer_request_page(peer *p, list_kind kind, size_t page, mcp_result_fn *done, void *user,
                       mcp_call_id *ret);
-/* Subscribes to the changes of this resource instead of another; NULL for none. */
+/* Subscribes to the changes to this resource instead of another; NULL for none. */
 void peer_watch(peer *p, const char *uri);
 /* Reads a list again from its beginning. */
 void peer_reload(peer *p, list_kind kind);

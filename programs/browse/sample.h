@@ -21,7 +21,7 @@ typedef void sampler_fn(const char *text, void *user);
  * is not called. */
 sampler *sampler_start(const mcp_host *host, const char *command, mcp_str request, sampler_fn *done,
                        void *user);
-/* Ends the command. `done` is not called any more. Must not be called after `done`. */
+/* Ends the command. `done` is no longer called. Must not be called after `done`. */
 void sampler_stop(sampler *s);
 
 #endif

@@ -259,7 +259,7 @@ char *take_written(const char *what, mcp_json_writer *w);
 /* Makes the file of --output stdout, if one was given. Returns EXIT_OK, or EXIT_LOCAL after
  * reporting the error. */
 int output_begin(ctl *c);
-/* Brings the former stdout back, for the next line of the shell. Returns `code`, or EXIT_LOCAL if
+/* Brings the previous stdout back, for the next line of the shell. Returns `code`, or EXIT_LOCAL if
  * the file could not be written. */
 int output_end(ctl *c, int code);
 

@@ -2,8 +2,8 @@
  *
  * Roots are only information and grant no permission. The library answers the server's requests in
  * both eras and sends notifications if the server wants them. This file only manages the folders,
- * as absolute paths without links, and their URIs. A folder that is deleted, replaced or may not be
- * entered any more is left out until it is back (2025-11-25, client/roots, "Security
+ * as absolute paths without links, and their URIs. A folder that is deleted, replaced or may no longer be
+ * entered is left out until it is back (2025-11-25, client/roots, "Security
  * Considerations").
  */
 #define _GNU_SOURCE
@@ -220,7 +220,7 @@ static bool look(roots *r, bool quiet)
         changed = changed || before == (error != 0);
         if (before && error && !quiet) {
             bar_clear();
-            say("root %s: %s; the server does not get it any more", path, strerror(error));
+            say("root %s: %s; the server no longer gets it", path, strerror(error));
         }
     }
     for (size_t i = 0; i < r->shown.count; i++) /* those that the user has removed */

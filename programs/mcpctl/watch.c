@@ -105,7 +105,7 @@ static void on_state(mcp_client *client, mcp_subscription *subscription,
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-/* A resource that does not exist any more or cannot be read now does not end the watch. */
+/* A resource that no longer exists or cannot be read now does not end the watch. */
 static void put_contents(ctl *c, const char *uri, mcp_json_writer *line)
 {
     json_list contents;
@@ -196,7 +196,7 @@ static void look_at(const watching *w, const mcp_subscription *subscription, con
     mcp_json_end(params);
     char *text = take_written("watch", params);
     if (!mcp_subscription_honours(subscription, MCP_CHANGE_RESOURCE, uri))
-        say("the server does not announce changes of %s", uri);
+        say("the server does not announce changes to %s", uri);
     else if (text && session_call_quietly(w->c, "resources/read", text, NULL, NULL) == EXIT_REMOTE)
         say("%s cannot be read now; waiting for it", uri);
     free(text);

@@ -117,7 +117,7 @@ static void look_at_module(offer *o, const source *s)
         bool tried = modules_can_try(module), server = strcmp(module->name, "mcp") == 0;
         doctor_find(FINDING_OK, "source", "%s: %s%sby the module %s (%s), built with libmcp %s",
                     shown ? shown : "",
-                    server  ? upstreams_said()
+                    server  ? upstreams_summary()
                     : tried ? "answers"
                             : "",
                     tried ? "; " : "", module->name,

@@ -115,7 +115,7 @@ static void metrics(void (*add)(mcp_str text, void *arg), void *arg, void *user)
     add_gauge("mcp_watched_resources", "Resources with subscribers.", c.subscriptions, add, arg);
 }
 
-/* The rules for what a caller may see in the figures of other workers. */
+/* The rules for what a caller may see in the metrics of other workers. */
 typedef struct viewer {
     const mcp_identity *identity;
     access_rules *rules;

@@ -53,7 +53,7 @@ void http_revoke(void *listeners, const mcp_identity *identity, bool last);
 void http_reload_tls(const listeners *at, const settings *s);
 
 /* Listens at every --http, and serves until a signal (with --stdio also until the end of input).
- * Returns the results of mcp_loop_listen() and mcp_loop_serve_http(). /metrics includes the figures
+ * Returns the results of mcp_loop_listen() and mcp_loop_serve_http(). /metrics includes the metrics
  * of what is offered. The static tokens, *logins->known, can be replaced while it runs, but not added
  * or removed altogether. */
 int http_serve(const settings *s, mcp_loop *loop, mcp_server *server, const http_logins *logins,

@@ -131,10 +131,10 @@ static void on_time(void *arg)
     }
     /* The source may be incomplete, for example a repository that is being cloned. The same error
      * is logged once. */
-    if (came && error.text[0] && strcmp(error.text, o->said) != 0)
+    if (came && error.text[0] && strcmp(error.text, o->logged) != 0)
         log_line("error", error.text, NULL);
     if (came)
-        snprintf(o->said, sizeof(o->said), "%s", error.text);
+        snprintf(o->logged, sizeof(o->logged), "%s", error.text);
     look_again(o, o->server);
 }
 
@@ -158,7 +158,7 @@ static void limit_upstreams(const settings *s)
 int offer_make(offer *o, mcp_server *server, mcp_error *error)
 {
     access_rules *rules = NULL;
-    notes *said = NULL;
+    notes *added = NULL;
     mcp_files *watching = o->watching;
     int rc = upstreams_use_approvals(o->now->approved, o->now->withhold_changed, error);
     if (rc == MCP_OK)
@@ -166,9 +166,9 @@ int offer_make(offer *o, mcp_server *server, mcp_error *error)
     if (rc == MCP_OK && o->config)
         rc = access_read(o->config, &rules);
     if (rc == MCP_OK && o->config)
-        rc = notes_read(o->config, &said);
+        rc = notes_read(o->config, &added);
     if (rc == MCP_OK) {
-        annotate(server, said);
+        annotate(server, added);
         o->building = rules;
         rc = mcp_server_rebuild(server, build, o, error);
         o->building = NULL;
@@ -180,7 +180,7 @@ int offer_make(offer *o, mcp_server *server, mcp_error *error)
         places_clear(&o->placing);
         o->watching = watching;
         access_free(rules);
-        notes_free(said);
+        notes_free(added);
         return rc;
     }
     absent_clear(&o->absent);
@@ -189,7 +189,7 @@ int offer_make(offer *o, mcp_server *server, mcp_error *error)
     allow(server, rules);
     offer_clear(o);
     o->rules = rules;
-    o->notes = said;
+    o->notes = added;
     o->places = o->placing;
     o->placing = (source_places){0};
     limit_upstreams(o->now);

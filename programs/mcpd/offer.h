@@ -32,7 +32,7 @@ typedef struct offer {
     mcp_server *server;            /* needed to poll for absent sources, as are the next three */
     const mcp_host *host;
     mcp_host_timer *timer;
-    char said[sizeof(((mcp_error *)0)->text)];
+    char logged[sizeof(((mcp_error *)0)->text)];
 } offer;
 
 /* Registers everything and replaces what was registered before. On failure nothing changes, and the

@@ -192,7 +192,7 @@ static const char *const man_after =
     ".BR \\-\\-config ,\n"
     "SIGHUP reloads the file, also for a server on stdin and stdout. If the file is invalid, "
     "nothing changes\n"
-    "and the errors are written to stderr. Changes of sources, access, annotations, tools, "
+    "and the errors are written to stderr. Changes to sources, access, annotations, tools, "
     "the files of\n"
     ".BR \\-\\-prompts ,\n"
     "tokens and the log take effect at once; all other changes require a restart. With\n"

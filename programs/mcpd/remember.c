@@ -67,7 +67,7 @@ static void say_failure(int why)
 }
 
 /* Writes the file, unless it has the same text. Without memory it stays as it is. */
-static void on_said(void *user)
+static void on_introduced(void *user)
 {
     const mcp_upstream_group *group = user;
     mcp_json_writer *w = mcp_json_writer_new(NULL, MOST_BYTES);
@@ -121,7 +121,7 @@ int remember_use(const char *path, mcp_upstream_group *group, mcp_error *error)
     in_use = copy;
     doc = next;
     group->remembered = mcp_json_root(doc);
-    group->said = in_use ? on_said : NULL;
+    group->introduced = in_use ? on_introduced : NULL;
     group->user = group;
     return MCP_OK;
 }

@@ -12,7 +12,7 @@
 
 /* These are global, because the functions of a module get no argument of the program's. */
 static mcp_upstream_group mounted;
-static char said[400];
+static char summary[400];
 static mcp_upstream_tool_fn *visit;
 static void *visitor;
 
@@ -24,7 +24,8 @@ static int mount(mcp_server *server, const char *source, const mcp_json *options
 
 static int check(const char *source, const mcp_json *options, const char *name, mcp_error *error)
 {
-    return mcp_upstream_try_json(source, options, name, said, sizeof(said), visit, visitor, error);
+    return mcp_upstream_try_json(source, options, name, summary, sizeof(summary), visit, visitor,
+                                 error);
 }
 
 static int describe(const char *source, const mcp_json *options, const char *name,
@@ -37,9 +38,9 @@ MCP_MODULE(mcp, .about = "other MCP servers, over stdio or HTTP",
            .options_schema = mcp_upstream_schema, .mount = mount, .check = check,
            .describe = describe);
 
-const char *upstreams_said(void)
+const char *upstreams_summary(void)
 {
-    return said;
+    return summary;
 }
 
 /* ---- approvals ------------------------------------------------------------------------------- */

@@ -9,7 +9,7 @@
 
 /* Returns a text for people: what the last check of a source "mcp:…" found out about its server.
  * The text is empty if the check failed. */
-const char *upstreams_said(void);
+const char *upstreams_summary(void);
 /* Makes sources that are mounted from now on compare their tools with the file `path`, or with none if
  * it is NULL. Returns MCP_OK or the errors of mcp_approvals_open(). */
 int upstreams_use_approvals(const char *path, bool withhold, mcp_error *error);

@@ -38,7 +38,7 @@ bool gate_choose_address(gate *g, bool own_origin);
 void gate_set_address(gate *g, const char *address);
 /* Makes a code, which replaces the one before. Returns false if there is no randomness. */
 bool gate_renew(gate *g, int64_t now);
-/* Exchanges a code: with GATE_FINE, g->secret is new, and the one before is not valid any more. */
+/* Exchanges a code: with GATE_FINE, g->secret is new, and the one before is no longer valid. */
 gate_answer gate_exchange(gate *g, mcp_str code, int64_t now);
 /* Returns whether a header Authorization has the secret. */
 bool gate_admits(const gate *g, mcp_str authorization);

@@ -16,7 +16,7 @@ enum { DEFAULT_BUDGET = 8192, FIRST_BUCKETS = 64 };
 static const uint32_t mask_listed = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO |
                                     IN_DELETE_SELF | IN_MOVE_SELF | IN_CLOSE_WRITE | IN_ONLYDIR |
                                     IN_MASK_ADD;
-/* Changes of contents and attributes, which are watched in addition for subscriptions. */
+/* Changes to contents and attributes, which are watched in addition for subscriptions. */
 static const uint32_t mask_pinned = IN_MODIFY | IN_ATTRIB;
 
 /* ---- stamps and paths ------------------------------------------------------------------------ */

@@ -35,7 +35,7 @@ typedef struct mcp_files_options {
     size_t max_read;     /* bytes of the largest result of a read; default 10 MiB */
     size_t watch_budget; /* limit of watched folders; default 8192, or a quarter of the system's
                           * limit if that is less */
-    bool no_watch;       /* reject subscriptions, and do not announce changes of lists */
+    bool no_watch;       /* reject subscriptions, and do not announce changes to lists */
 
     /* XDG_DATA_HOME and XDG_DATA_DIRS, which contain the MIME database. The library does
      * not read the environment. NULL means none for data_home, and

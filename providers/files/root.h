@@ -20,7 +20,7 @@ typedef struct files_root {
     common_beneath at;
     dev_t dev; /* of the folder that `at` is; only for files_root_renew() */
     ino_t ino;
-    atomic_int gone; /* why the folder is not at its path any more, a code; MCP_OK while it is */
+    atomic_int gone; /* why the folder is no longer at its path, a code; MCP_OK while it is */
     int64_t looked;  /* when a request last called files_root_renew() */
     char *path;      /* absolute, without a slash at its end; "" is the top of the file system */
     size_t path_len;

@@ -1,4 +1,4 @@
-/* watch.h: detects changes of subscribed files, and entries that appear or disappear.
+/* watch.h: detects changes to subscribed files, and entries that appear or disappear.
  *
  * This module handles paths beneath the roots and the host's timers and descriptors; the provider
  * handles URIs and subscribers. Paths are absolute: a root's path and a relative path. "/" is the
@@ -43,13 +43,13 @@ int files_watch_new(const files_watch_options *options, files_watch **ret);
 void files_watch_free(files_watch *w);
 
 /* Subscribes to a path in a root. The path need not exist. For a file, its changed contents,
- * creation and removal are reported; for a folder, changes of its set of entries. Does nothing if
+ * creation and removal are reported; for a folder, changes to its set of entries. Does nothing if
  * the path is already subscribed. Returns MCP_OK, MCP_ENOTFOUND if the path is in no root, or
  * MCP_ENOMEM. */
 int files_watch_add(files_watch *w, const char *path);
 void files_watch_remove(files_watch *w, const char *path);
 
-/* Starts reporting changes of the set of served entries. Folders are found gradually, from the
+/* Starts reporting changes to the set of served entries. Folders are found gradually, from the
  * roots downwards. Returns MCP_OK. */
 int files_watch_list_start(files_watch *w);
 void files_watch_list_stop(files_watch *w);

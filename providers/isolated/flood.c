@@ -2,7 +2,7 @@
  * server's thread.
  *
  * A process that has not been taken over does not reach these limits: a request sends at most 20
- * notifications per second, changes of a resource are combined, and a question waits for its
+ * notifications per second, changes to a resource are combined, and a question waits for its
  * answer.
  */
 #include "provider.h"

@@ -96,7 +96,7 @@ bool isolated_may_start(isolated *r, mcp_error *error)
     return false;
 }
 
-/* ---- starting prestart -------------------------------------------------------------------------- */
+/* ---- starting before the first request -------------------------------------------------------------------------- */
 
 static void on_prestarted(int rc, const mcp_error *error, void *user)
 {

@@ -47,7 +47,7 @@ typedef struct mcp_isolated_group {
     /* The maximum number of processes; 0 means no limit. A request for a source without a process ends
      * the process that was not used for the longest time, among those without requests, preferably
      * one that watches nothing. If all have requests, it fails with an error that contains
-     * `max_name`. While there is no room for a process that only watches, changes of its source are
+     * `max_name`. While there is no room for a process that only watches, changes to its source are
      * announced later. */
     size_t max;
     const char *max_name; /* the name of the limit, for people; borrowed. May be NULL */

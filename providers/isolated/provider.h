@@ -111,7 +111,7 @@ struct isolated {
     char **uris;
     bool *fresh; /* for each URI: no process watches it yet, so a change may be missed */
     size_t n_uris, cap_uris;
-    bool listening;   /* changes of lists are subscribed to */
+    bool listening;   /* changes to lists are subscribed to */
     bool fresh_lists; /* the same as `fresh` for the lists */
     uint64_t state;   /* isolated_files_state() when `fresh` was last set; 0 if unknown */
     bool soon;        /* the subscription must be updated, because the watched URIs changed */

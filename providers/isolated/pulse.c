@@ -1,4 +1,4 @@
-/* pulse.c: notices that a process does not answer any more, long before the time of its requests is
+/* pulse.c: notices that a process no longer answers, long before the time of its requests is
  * over: it was stopped, or its loop is not.
  *
  * The loop of the process answers a ping while worker threads work on requests, however long they
@@ -69,7 +69,7 @@ static void on_time(void *arg)
     isolated_pulse_stop(r);
     if (sign == ISOLATED_HUNG) {
         r->link.pulse = (isolated_pulse){0};
-        mcp_service_abort(r->link.service, "it does not answer any more, not even a ping");
+        mcp_service_abort(r->link.service, "it no longer answers, not even a ping");
         return;
     }
     if (sign == ISOLATED_ASK)

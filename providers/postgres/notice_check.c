@@ -52,7 +52,7 @@ static void log_failure(postgres *s)
         return;
     n->logged = now + LOGGED_MS;
     snprintf(line, sizeof(line),
-             "PostgreSQL database %.80s: changes of a resource cannot be announced now: %.300s",
+             "PostgreSQL database %.80s: changes to a resource cannot be announced now: %.300s",
              s->base.name, n->check.op.text[0] ? n->check.op.text : "it takes too long");
     s->host.log("warning", line, s->host.user);
 }

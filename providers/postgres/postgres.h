@@ -26,7 +26,7 @@ typedef struct mcp_postgres_options {
     uint64_t max_read;    /* bytes of the largest read of a value; default 10 MiB */
     uint64_t timeout_ms;  /* time limit of a request in milliseconds; default 5000 */
     uint64_t connections; /* maximum, not counting the one for watching; default 4 */
-    uint64_t poll_ms;     /* milliseconds between checks for changes of the schema; default 2000 */
+    uint64_t poll_ms;     /* milliseconds between checks for changes to the schema; default 2000 */
     bool superuser;       /* run queries even if the role may read the server's files */
     const char *tool; /* name of the query tool; default "query_postgres_NAME"; "" disables it */
     const mcp_json *queries; /* saved queries, as in mcp_postgres_schema; NULL means none */

@@ -1,6 +1,6 @@
-/* watch.c: announces changes of the database.
+/* watch.c: announces changes to the database.
  *
- * A trigger in the database reports changes of data: it notifies the channel mcp_changes (see
+ * A trigger in the database reports changes to data: it notifies the channel mcp_changes (see
  * docs/postgres.md) with {"schema": …, "table": …} and, if known, "key": [one row's key]. Changes
  * of the schema are found by polling the row versions of the catalogue. Both use a connection of
  * their own, which is open while there are subscribers. If it was lost, changes may have been

@@ -303,7 +303,7 @@ static bool is_current(const sqlite_conn *c)
     return !c->immutable || (sqlite_same_stamp(&now, &c->stamp) && !sqlite_has_log(c->file));
 }
 
-/* Returns whether a connection must not be used any more, which is checked before each use. An
+/* Returns whether a connection must no longer be used, which is checked before each use. An
  * immutable connection is also checked after each use, so its file needs no check here. */
 static bool is_spent(const sqlite_conn *c)
 {

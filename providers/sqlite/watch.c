@@ -1,4 +1,4 @@
-/* watch.c: announces changes of the database.
+/* watch.c: announces changes to the database.
  *
  * inotify on its folder reports changes immediately (a commit writes the file or its -wal). Without
  * inotify, and as a fallback, the database is polled every second. SQLite reports what changed:

@@ -1,4 +1,4 @@
-/* hung.c: ends programs that do not answer any more, so that their next request starts them again.
+/* hung.c: ends programs that no longer answer, so that their next request starts them again.
  *
  * Many servers answer nothing else during a call, not even pings. So nothing is asked of a program
  * until a request is beyond its time. Then it gets pings, and it is ended when one of them is not

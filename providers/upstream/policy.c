@@ -162,7 +162,7 @@ bool upstream_rate_counts(const mcp_upstream_rate *rate, mcp_item item, mcp_str 
 
 /* ---- the options of a source ----------------------------------------------------------------- */
 
-/* Adds the changes of an object with items by their original names. */
+/* Adds the changes to an object with items by their original names. */
 static bool add_changes(mcp_upstream_change *to, size_t *n, const mcp_json *object, mcp_item item)
 {
     mcp_json_iter it = {0};

@@ -16,7 +16,7 @@ const mcp_upstream_change *upstream_change_of(const mcp_upstream_options *o, mcp
 /* Returns the change that gives an item of this kind the name `name` (without NAME_), or NULL. */
 const mcp_upstream_change *upstream_change_to(const mcp_upstream_options *o, mcp_item item,
                                               mcp_str name);
-/* Copies the changes of `o`, even after a failure, so that none points to the caller's memory. Returns
+/* Copies the changes to `o`, even after a failure, so that none points to the caller's memory. Returns
  * whether there was enough memory. */
 bool upstream_changes_copy(mcp_upstream_options *o, const mcp_allocator *alloc);
 void upstream_changes_free(mcp_upstream_options *o, const mcp_allocator *alloc);

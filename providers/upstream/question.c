@@ -159,7 +159,7 @@ void upstream_questions_forget(upstream_session *s)
     }
 }
 
-/* The other server does not wait for the answer any more. A question must not be answered in this
+/* The other server no longer waits for the answer. A question must not be answered in this
  * callback. */
 static void on_withdrawn(mcp_question *question, void *user)
 {

@@ -263,7 +263,7 @@ void upstream_doubt_tick(upstream_session *s);
 /* ---- try.c ----------------------------------------------------------------------------------- */
 
 /* See mcp_upstream_try_json(). */
-int upstream_try(const mcp_upstream_options *options, char *said, size_t room,
+int upstream_try(const mcp_upstream_options *options, char *summary, size_t room,
                  mcp_upstream_tool_fn *each, void *user, mcp_error *error);
 
 /* ---- state.c --------------------------------------------------------------------------------- */
@@ -273,7 +273,7 @@ void upstream_group_remove(upstream *up);
 /* Returns whether the same name was mounted again. The old mount stays until its requests have
  * ended. */
 bool upstream_is_replaced(const upstream *up);
-/* Adds the figures of a process to the totals, before its service is freed. */
+/* Adds the metrics of a process to the totals, before its service is freed. */
 void upstream_count_process(upstream *up, const mcp_service *service);
 
 /* ---- snapshot.c ------------------------------------------------------------------------------ */
@@ -381,7 +381,7 @@ void upstream_questions_forget(upstream_session *s);
 /* Prepares a request for a question. Returns MCP_OK, MCP_ELIMIT or MCP_ENOMEM. */
 int upstream_park(upstream_ask *a);
 void upstream_park_free(upstream_ask *a);
-/* The end of the caller's request does not matter any more. */
+/* The end of the caller's request no longer matters. */
 void upstream_waiting_end(upstream_ask *a);
 /* Asks callers within a few milliseconds. */
 void upstream_soon(upstream *up);
@@ -456,9 +456,9 @@ void upstream_watch_free(upstream_session *s);
 void upstream_watch_clear(upstream_session *s);
 /* Takes over the watched URIs of a failed session of the same principal. */
 void upstream_watch_adopt(upstream_session *s);
-/* Records that the session's principal may miss changes of lists from now on. */
+/* Records that the session's principal may miss changes to lists from now on. */
 void upstream_past_add(const upstream_session *s);
-/* Returns whether the principal may have missed changes of lists, and removes its record. */
+/* Returns whether the principal may have missed changes to lists, and removes its record. */
 bool upstream_past_take(upstream *up, const char *principal);
 void upstream_past_clear(upstream *up);
 /* Announces that all lists and all watched URIs may have changed. */

@@ -233,19 +233,20 @@ static void put(char *to, size_t room, mcp_str text)
     to[len] = 0;
 }
 
-void upstream_snapshot_say(upstream *up, const char *principal, const upstream_introduction *said)
+void upstream_snapshot_say(upstream *up, const char *principal,
+                           const upstream_introduction *server_info)
 {
     upstream_snapshot *s = get(up, principal);
-    size_t len = said->instructions.len;
+    size_t len = server_info->instructions.len;
     len = len < MOST_INSTRUCTIONS ? len : MOST_INSTRUCTIONS;
     char *instructions = s ? common_alloc(&up->alloc, len + 1) : NULL;
     if (!instructions)
         return;
-    put(instructions, len + 1, said->instructions);
-    put(s->title, sizeof(s->title), said->title);
-    put(s->version, sizeof(s->version), said->version);
+    put(instructions, len + 1, server_info->instructions);
+    put(s->title, sizeof(s->title), server_info->title);
+    put(s->version, sizeof(s->version), server_info->version);
     s->introduced = true;
-    s->items = said->items;
+    s->items = server_info->items;
     up->snapshot_bytes -= size_of(s);
     common_release(&up->alloc, s->instructions);
     s->instructions = instructions;
@@ -262,17 +263,17 @@ void upstream_snapshot_take(upstream_session *s)
         return;
     const mcp_json *info = mcp_client_server_info(s->client);
     const mcp_json *capabilities = mcp_client_server_capabilities(s->client);
-    upstream_introduction said = {
+    upstream_introduction server_info = {
         .title = mcp_json_string(mcp_json_get(info, "title")),
         .version = mcp_json_string(mcp_json_get(info, "version")),
         .instructions = mcp_client_instructions(s->client),
     };
-    if (!said.title.len)
-        said.title = mcp_json_string(mcp_json_get(info, "name"));
+    if (!server_info.title.len)
+        server_info.title = mcp_json_string(mcp_json_get(info, "name"));
     for (size_t i = 0; i < UPSTREAM_KINDS; i++)
-        said.items |=
+        server_info.items |=
             mcp_json_get(capabilities, upstream_kinds[i].name) ? 1u << upstream_kinds[i].item : 0;
-    upstream_snapshot_say(s->up, s->principal, &said);
+    upstream_snapshot_say(s->up, s->principal, &server_info);
 }
 
 void upstream_snapshot_note(upstream_session *s)
@@ -281,8 +282,8 @@ void upstream_snapshot_note(upstream_session *s)
     if (s->noted || !mcp_client_revision(s->client))
         return;
     s->noted = true;
-    if (group && group->said)
-        group->said(group->user);
+    if (group && group->introduced)
+        group->introduced(group->user);
 }
 
 void upstream_snapshot_refresh(upstream *up, const char *principal)

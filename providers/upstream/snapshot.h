@@ -41,7 +41,8 @@ typedef struct upstream_introduction {
 } upstream_introduction;
 
 /* Sets what the other server has said to a principal. Without memory, less is known. */
-void upstream_snapshot_say(upstream *up, const char *principal, const upstream_introduction *said);
+void upstream_snapshot_say(upstream *up, const char *principal,
+                           const upstream_introduction *server_info);
 /* Takes what it said in open sessions of the principal. */
 void upstream_snapshot_refresh(upstream *up, const char *principal);
 

@@ -431,7 +431,7 @@ int mcp_upstream_describe_json(const char *source, const mcp_json *options, cons
 /* ---- trying ---------------------------------------------------------------------------------- */
 
 typedef struct trying {
-    char *said;
+    char *summary;
     size_t room;
     mcp_upstream_tool_fn *each;
     void *user;
@@ -440,12 +440,13 @@ typedef struct trying {
 static int try_options(const mcp_upstream_options *options, void *arg, mcp_error *error)
 {
     const trying *t = arg;
-    return upstream_try(options, t->said, t->room, t->each, t->user, error);
+    return upstream_try(options, t->summary, t->room, t->each, t->user, error);
 }
 
-int mcp_upstream_try_json(const char *source, const mcp_json *options, const char *name, char *said,
-                          size_t room, mcp_upstream_tool_fn *each, void *user, mcp_error *error)
+int mcp_upstream_try_json(const char *source, const mcp_json *options, const char *name,
+                          char *summary, size_t room, mcp_upstream_tool_fn *each, void *user,
+                          mcp_error *error)
 {
-    trying t = {.said = said, .room = room, .each = each, .user = user};
+    trying t = {.summary = summary, .room = room, .each = each, .user = user};
     return with_options(source, options, name, NULL, try_options, &t, error);
 }

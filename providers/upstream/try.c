@@ -99,10 +99,10 @@ static bool answers_ping(attempt *a, upstream_session *s)
            wait_for(&ping) != MCP_ETIMEOUT;
 }
 
-static void say(const mcp_client *client, int64_t took, bool pings, char *said, size_t room)
+static void say(const mcp_client *client, int64_t took, bool pings, char *summary, size_t room)
 {
     const mcp_json *info = mcp_client_server_info(client);
-    FILE *to = fmemopen(said, room, "w");
+    FILE *to = fmemopen(summary, room, "w");
     if (!to)
         return;
     fprintf(to, "answers after %lld ms", (long long)took);
@@ -147,7 +147,7 @@ static int list_tools(attempt *a, mcp_client *client)
     return rc == MCP_OK ? wait_for(a) : rc;
 }
 
-static int try_mounted(attempt *a, char *said, size_t room)
+static int try_mounted(attempt *a, char *summary, size_t room)
 {
     upstream_session *s;
     int64_t began = mcp_loop_now(a->loop), took = 0;
@@ -158,19 +158,19 @@ static int try_mounted(attempt *a, char *said, size_t room)
         rc = wait_for(a);
     took = mcp_loop_now(a->loop) - began;
     if (rc == MCP_OK)
-        say(s->client, took, answers_ping(a, s), said, room);
+        say(s->client, took, answers_ping(a, s), summary, room);
     if (rc == MCP_OK)
         rc = list_tools(a, s->client);
     return rc;
 }
 
-int upstream_try(const mcp_upstream_options *options, char *said, size_t room,
+int upstream_try(const mcp_upstream_options *options, char *summary, size_t room,
                  mcp_upstream_tool_fn *each, void *user, mcp_error *error)
 {
     attempt a = {.error = error, .each = each, .user = user};
     mcp_upstream_options o = *options;
     o.group = &a.group;
-    said[0] = 0;
+    summary[0] = 0;
     int rc = mcp_loop_new(NULL, &a.loop, error);
     if (rc == MCP_OK)
         rc = mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = "mcpd",
@@ -180,7 +180,7 @@ int upstream_try(const mcp_upstream_options *options, char *said, size_t room,
     if (rc == MCP_OK)
         rc = mcp_upstream_mount(a.server, &o, error);
     if (rc == MCP_OK)
-        rc = try_mounted(&a, said, room);
+        rc = try_mounted(&a, summary, room);
     mcp_server_free(a.server);
     if (a.loop)
         (void)mcp_loop_drain(a.loop, DRAIN_MS);

@@ -61,7 +61,7 @@ typedef struct mcp_upstream_group {
     const mcp_json *remembered;
     /* Called when a server has said something about itself, at the beginning of each session, so that
      * the program can call mcp_upstream_remember(). It must not call the server. May be NULL. */
-    void (*said)(void *user);
+    void (*introduced)(void *user);
     void *user;
 } mcp_upstream_group;
 
@@ -345,12 +345,13 @@ typedef void mcp_upstream_tool_fn(const char *server, const char *name, const mc
                                   void *user);
 
 /* Connects to the server, which may take at most 20 seconds, and ends the connection again. Writes
- * a text for people to `said`: how long connecting took, and the server's name, revision and
+ * a text for people to `summary`: how long connecting took, and the server's name, revision and
  * capabilities. With `each`, the server is also asked for all of its tools, and each(server, name, tool,
  * user) is called for each entry of the list, with the name of the source as `server`, and once before
  * them without an entry. Returns MCP_OK, or a negative code with the reason in *error. */
-int mcp_upstream_try_json(const char *source, const mcp_json *options, const char *name, char *said,
-                          size_t room, mcp_upstream_tool_fn *each, void *user, mcp_error *error);
+int mcp_upstream_try_json(const char *source, const mcp_json *options, const char *name,
+                          char *summary, size_t room, mcp_upstream_tool_fn *each, void *user,
+                          mcp_error *error);
 extern const char mcp_upstream_schema[];
 
 #endif

@@ -12,7 +12,7 @@ typedef enum mcp__call_phase {
     MCP__CALL_QUEUED = 0, /* in client->calls.queue */
     MCP__CALL_SENT,       /* in client->calls.sent */
     MCP__CALL_PARKED,     /* in client->calls.parked; waits for answers or for the list of tools */
-    MCP__CALL_FINISHED,   /* in client->calls.kept; its outcome waits for mcp_client_wait() */
+    MCP__CALL_FINISHED,   /* in client->calls.finished; its outcome waits for mcp_client_wait() */
 } mcp__call_phase;
 
 typedef struct mcp__pages mcp__pages;

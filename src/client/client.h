@@ -240,7 +240,7 @@ int mcp__client_send(mcp_client *client, const mcp__sending *s, mcp_str params, 
                      void *user, int64_t *id);
 /* Sends a notification. */
 int mcp__client_notify(mcp_client *client, mcp_str method, mcp_str params);
-/* Notifies the server and the transport that the answer to this request is not needed any more. */
+/* Notifies the server and the transport that the answer to this request is no longer needed. */
 void mcp__client_give_up(mcp_client *client, int64_t id, const char *reason);
 
 /* ---- ping.c ---------------------------------------------------------------------------------- */

@@ -36,7 +36,7 @@ struct mcp_question {
     void *on_cancel_user;
     bool delivered; /* the program has received it */
     bool answered;  /* the program has answered it */
-    bool withdrawn; /* its answer is not needed any more */
+    bool withdrawn; /* its answer is no longer needed */
     bool accepted;
     bool completed; /* the interaction at the URL is complete */
     bool failed;    /* it is answered with an error, of this code */
@@ -77,7 +77,7 @@ enum { MCP__REJECTED = -1 };
 int mcp__question_fail(mcp_question *question, int code, const char *message);
 /* Passes the question to the program. */
 void mcp__question_ask(mcp_question *question);
-/* Withdraws a question whose answer is not needed any more, and notifies the program. */
+/* Withdraws a question whose answer is no longer needed, and notifies the program. */
 void mcp__question_withdraw(mcp_question *question);
 void mcp__question_free(mcp_question *question);
 /* Sends the answers given so far. */

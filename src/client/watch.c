@@ -1,5 +1,5 @@
 /* watch.c: subscriptions to a legacy server: each resource is subscribed to once
- * (resources/subscribe). A server that declares listChanged announces changes of a list without a
+ * (resources/subscribe). A server that declares listChanged announces changes to a list without a
  * request.
  *
  * If a subscription is no longer wanted while its request is in flight, it is ended only after the

@@ -332,10 +332,10 @@ static void take_meta(const mcp__pass *p, const mcp_json *meta, mcp_str text)
     if (!mcp_json_is(meta, MCP_JSON_OBJECT)) /* the entries of an array have no keys */
         return;
     while (mcp_json_next(meta, &it, &key) && mcp_json_text_next(text, &texts, NULL, &value)) {
-        bool hop = false;
+        bool is_own = false;
         for (size_t i = 0; i < MCP__COUNT(connection_keys); i++)
-            hop = hop || mcp_str_eq(key, mcp_str_from(connection_keys[i]));
-        if (!hop)
+            is_own = is_own || mcp_str_eq(key, mcp_str_from(connection_keys[i]));
+        if (!is_own)
             p->meta(p->user, key, value);
     }
 }

@@ -135,7 +135,7 @@ static mcp_schema *new_schema(const mcp_schema_options *given)
         return NULL;
     s->allocator = *a;
     s->limits = o;
-    s->limits.allocator = NULL; /* the caller's struct, which is not needed any more */
+    s->limits.allocator = NULL; /* the caller's struct, which is no longer needed */
     atomic_init(&s->spare, NULL);
     mcp__arena_init(&s->arena, &s->allocator, NULL, 0);
     return s;

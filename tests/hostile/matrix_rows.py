@@ -325,7 +325,7 @@ for kind, make, ask in (("git", git(True), GIT), ("sqlite", sqlite(True), TABLE)
     ROWS += [ # the request is repeated
         Row(kind + "-killed", make, to_process(signal.SIGKILL), ask, "good", kind + ":ill: the process was ended by signal 9",
             count(ends, source=kind + ":ill", cause="killed")),
-        Row(kind + "-stopped", make, to_process(signal.SIGSTOP), ask, "good", kind + ":ill: it does not answer any more, not even a ping",
+        Row(kind + "-stopped", make, to_process(signal.SIGSTOP), ask, "good", kind + ":ill: it no longer answers, not even a ping",
             count(ends, source=kind + ":ill", cause="aborted")),
     ]
 TABLE = read("postgres://ill/public/t/rows")

@@ -342,7 +342,7 @@ QUERIES = ["SELECT a GLOB b FROM t", "SELECT count(*) FROM t AS x, t AS y WHERE 
            "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT max(x) FROM n",
            "SELECT hex(zeroblob(500000000))", "SELECT replace(printf('%.*c', 1000000, 'a'), 'a', 'bbbb')"]
 
-# ---- a process that is not ours any more ------------------------------------------------------------------------------
+# ---- a process that is no longer ours ------------------------------------------------------------------------------
 
 
 class Flood:

@@ -300,7 +300,7 @@ describe('mcpd FOLDER git:A git:B sqlite:FILE postgres:DATABASE', { concurrency:
                 }
             });
 
-            it('watch shows the changes of each of them', async () => {
+            it('watch shows the changes to each of them', async () => {
                 const { uri, write, code, push, sqlite, postgres: pg } = sources;
                 const steps = {
                     [uri('readme.md')]: n => write('readme.md', `${n}\n`),

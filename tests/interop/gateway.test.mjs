@@ -145,7 +145,7 @@ clients.forEach((client, index) => describe(`three servers as one: ${client.name
         assert.deepEqual(steps, [1, 2, 3]);
     });
 
-    it('passes changes of a resource that is watched', async () => {
+    it('passes changes to a resource that is watched', async () => {
         const uri = 'mcp+memory:memory://knowledge-graph';
         const watch = await peer.watch({ uris: [uri] });
         const updated = () => peer.events.filter(event => event.method === 'notifications/resources/updated' && event.params.uri === uri).length;

@@ -77,7 +77,7 @@ describe('the page of mcpd, and a login', { timeout: 180_000, skip: missing }, (
         await end(page);
     });
 
-    it('renews a token that is not accepted any more, and asks again when it cannot', async () => {
+    it('renews a token that is no longer accepted, and asks again when it cannot', async () => {
         const page = await visit();
         await logIn(page);
         await issuer.rotate();

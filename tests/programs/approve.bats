@@ -244,7 +244,7 @@ call() { # NAME
     [ "$status" = 1 ]
     [[ $stderr == *"false"*"Its approvals stay as they were."* ]]
     jq -S . approved.json | cmp - first.json
-    # A server that is not configured any more is left out.
+    # A server that is no longer configured is left out.
     approve "$up"
     jq -e '.servers | keys == ["up"]' approved.json
 }

@@ -1,4 +1,4 @@
-# Servers behind mcpd that do not answer any more: a program is ended and started again, and what is in flight on its
+# Servers behind mcpd that no longer answer: a program is ended and started again, and what is in flight on its
 # session ends at once, with a reason, and is never sent again; at an endpoint of HTTP only the call ends.
 
 bats_require_minimum_version 1.5.0

@@ -336,7 +336,7 @@ web() {
         done
         kill $pid 2>/dev/null || :
         wait $pid || :
-        [[ $(cat err) == "mcpctl: the server does not announce changes of mem:b" ]]
+        [[ $(cat err) == "mcpctl: the server does not announce changes to mem:b" ]]
     done
     git init -q -b main repository
     git -C repository -c user.name=a -c user.email=a@b commit -q --allow-empty -m first

@@ -75,7 +75,7 @@ Greet {\"name\":\"x y\"}${esc}[5m
     ! grep -q "$told" trace || false
     rmdir one
     eventually times_told 1
-    grep -q "root $here/one: No such file or directory; the server does not get it any more" err
+    grep -q "root $here/one: No such file or directory; the server no longer gets it" err
     mkdir one
     eventually times_told 2
     # Another folder in its place is not the one that the user has named.

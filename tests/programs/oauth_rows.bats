@@ -1,5 +1,5 @@
 # Access tokens and row-level security together: callers of an issuer get the rows of their database role over HTTP, on one
-# connection that they share, and are told of changes of these rows only.
+# connection that they share, and are told of changes to these rows only.
 
 load support/issuer
 

@@ -50,17 +50,17 @@ typedef struct mcp_task_instance {
     char address[207]; /* how the others reach it; not empty */
 } mcp_task_instance;
 
-/* Sets the home of the tasks that are made from now on. Their ids contain it, sealed for their owner
+/* Sets the instance of the tasks that are made from now on. Their ids contain it, sealed for their owner
  * with the key of the server (mcp_server_set_seal()), so that any instance with the same key and name
  * can tell where a task runs, and can forward requests about it. HTTP endpoints with an
  * instance_address (mcp/http.h) call this, and forward. A request about a task of another instance
  * that reaches this server nevertheless is answered with what is known: if nothing is kept for the
  * other instances (mcp_bus.keep), a task at a Unix socket counts as failed, because its process is
- * gone; a task at another address cannot be reached. NULL removes the home. Returns MCP_OK, MCP_EINVAL
+ * gone; a task at another address cannot be reached. NULL removes the instance. Returns MCP_OK, MCP_EINVAL
  * or MCP_ENOMEM. */
-MCP_API int mcp_server_set_task_instance(mcp_server *server, const mcp_task_instance *home,
+MCP_API int mcp_server_set_task_instance(mcp_server *server, const mcp_task_instance *instance,
                                          mcp_error *error);
-/* Reads the home from the id of a task of this principal (NULL means anonymous). Set ret->size before
+/* Reads the instance from the id of a task of this principal (NULL means anonymous). Set ret->size before
  * the call. Returns MCP_OK, MCP_ENOTFOUND (the id names none, or is of another principal or key, or
  * has expired), MCP_EINVAL or MCP_ENOMEM. */
 MCP_API int mcp_server_get_task_instance(mcp_server *server, const char *principal, mcp_str id,

@@ -259,7 +259,7 @@ void mcp_resource_server_free(mcp_resource_server *rs)
         mcp__rs_release(rs);
 }
 
-/* ---- figures --------------------------------------------------------------------------------- */
+/* ---- metrics --------------------------------------------------------------------------------- */
 
 void mcp_resource_server_forget(mcp_resource_server *rs)
 {

@@ -222,10 +222,11 @@ void mcp_http_share_lost(mcp_http *http)
 /* Tasks are at the instance where they begin, as sessions are. */
 static int set_task_instance(const struct mcp__fleet *fleet)
 {
-    mcp_task_instance home = {.size = sizeof(home)};
-    memcpy(home.instance, fleet->instance, sizeof(fleet->instance));
-    snprintf(home.address, sizeof(home.address), "%s", fleet->http->options.instance_address);
-    return mcp_server_set_task_instance(fleet->http->server, &home, NULL);
+    mcp_task_instance instance = {.size = sizeof(instance)};
+    memcpy(instance.instance, fleet->instance, sizeof(fleet->instance));
+    snprintf(instance.address, sizeof(instance.address), "%s",
+             fleet->http->options.instance_address);
+    return mcp_server_set_task_instance(fleet->http->server, &instance, NULL);
 }
 
 int mcp__fleet_new(mcp_http *http, uint64_t seed0, uint64_t seed1)

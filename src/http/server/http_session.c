@@ -171,7 +171,7 @@ static int copy_id(mcp__http_session *s, const mcp__session_id *session_id, mcp_
 typedef struct origin {
     const mcp_json *params;            /* of initialize, if its id is to be sealed */
     const mcp__session_id *session_id; /* of a session that began at another instance; else NULL */
-    mcp_str id;                        /* the text of the session_id */
+    mcp_str id;                        /* the text of the session id */
 } origin;
 
 static int make_id(mcp__http_session *s, const mcp_http_connection *c, const origin *from)

@@ -81,7 +81,7 @@ void mcp__http_session_send(mcp_channel *channel, mcp_exchange exchange, mcp_str
 void mcp__http_session_end_stream(mcp_channel *channel, mcp_exchange exchange, void *user);
 mcp__http_stream *mcp__http_stream_new(mcp__http_session *session, mcp_http_connection *c);
 void mcp__http_stream_free(mcp__http_stream *stream);
-/* Ends streams whose requests will not be answered any more. */
+/* Ends streams whose requests will no longer be answered. */
 void mcp__http_stream_reap(mcp__http_session *session);
 /* Makes the answer an event stream, if the client accepts one and the session has not reached its
  * limit of streams. */

@@ -14,14 +14,14 @@ bool mcp__http_task_forward(mcp_http_connection *c, const mcp__message *message,
                             const mcp__http_session *session, mcp__http_refusal *why)
 {
     mcp_http *http = c->http;
-    mcp_task_instance home = {.size = sizeof(home)};
+    mcp_task_instance instance = {.size = sizeof(instance)};
     if (message->kind != MCP__REQUEST || !mcp__method_is(message->method, MCP__ABOUT_TASK) ||
         (c->is_forwarded && !session) || c->instance_gone || !http->relays.send)
         return false;
     mcp_str id = mcp_json_string(mcp_json_get(message->params, "taskId"));
-    int rc = id.ptr ? mcp_server_get_task_instance(http->server, c->principal, id, &home)
+    int rc = id.ptr ? mcp_server_get_task_instance(http->server, c->principal, id, &instance)
                     : MCP_ENOTFOUND;
-    if (rc != MCP_OK || strcmp(home.instance, http->fleet->instance) == 0) {
+    if (rc != MCP_OK || strcmp(instance.instance, http->fleet->instance) == 0) {
         *why = MCP__HTTP_NO_MEMORY;
         return rc == MCP_ENOMEM;
     }
@@ -29,6 +29,6 @@ bool mcp__http_task_forward(mcp_http_connection *c, const mcp__message *message,
     if (session)
         head = (mcp__forward_head){.revision = mcp_str_from(session->revision->name)};
     mcp__forwarded_free(c);
-    *why = mcp__relay_start(c, home.instance, mcp_str_from(home.address), &head);
+    *why = mcp__relay_start(c, instance.instance, mcp_str_from(instance.address), &head);
     return true;
 }

@@ -5,7 +5,7 @@
  * Landlock limits which files can be opened, made, removed and renamed, and which processes can be
  * signalled. The table lacks what Landlock does not limit, and what acts on other processes: System V
  * IPC and POSIX message queues, inotify and dnotify, limits, priorities and processors of others,
- * handles of processes, changes of modes, owners, times and attributes. The names are the same on
+ * handles of processes, changes to modes, owners, times and attributes. The names are the same on
  * x86-64 and arm64, and each has a part of them.
  */
 #define _GNU_SOURCE

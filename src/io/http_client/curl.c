@@ -120,7 +120,7 @@ static multi_socket *socket_new(mcp__multi *multi, curl_socket_t fd)
 }
 
 /* Watches a socket for libcurl. On failure, settle() ends all running transfers. An error must not
- * be returned, because the multi handle could not be used any more. */
+ * be returned, because the multi handle could no longer be used. */
 static int watch_socket(CURL *easy, curl_socket_t fd, int what, void *user, void *known)
 {
     mcp__multi *multi = user;

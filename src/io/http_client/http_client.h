@@ -186,7 +186,7 @@ struct mcp__transfer {
  * before this returns. Returns MCP_OK, MCP_EINVAL or MCP_ENOMEM. */
 int mcp__transfer_start(mcp__multi *multi, const mcp__transfer_request *request,
                         mcp__transfer **ret);
-/* Keeps a transfer that libcurl does not run any more for another request, or frees it. */
+/* Keeps a transfer that libcurl no longer runs for another request, or frees it. */
 void mcp__transfer_release(mcp__transfer *t);
 void mcp__transfer_free(mcp__transfer *t);
 /* Frees the transfers that are kept. */
@@ -224,7 +224,7 @@ mcp__jar *mcp__jar_new(mcp__multi *multi);
 void mcp__jar_unref(mcp__jar *jar);
 /* Gives the handle of a transfer the cookies. Returns whether there was memory. */
 bool mcp__jar_enter(mcp__jar *jar, mcp__transfer *t);
-/* Takes them away. libcurl must not run the transfer any more. */
+/* Takes them away. libcurl must no longer run the transfer. */
 void mcp__jar_leave(mcp__transfer *t);
 
 /* ---- post.c ---------------------------------------------------------------------------------- */

@@ -133,7 +133,7 @@ static int begin(mcp_http_relay *http, const mcp_http_relay_request *request, vo
     return rc;
 }
 
-/* libcurl does not use the body any more, which belongs to the endpoint: abandoned transfers are removed
+/* libcurl no longer uses the body, which belongs to the endpoint: abandoned transfers are removed
  * before it is called again. */
 static void cancel(void *handle, void *user)
 {

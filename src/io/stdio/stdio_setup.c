@@ -129,7 +129,7 @@ static void close_handle(mcp__stdio *s, uv_handle_t *handle)
         uv_close(handle, handle_closed);
 }
 
-/* Waits for work in progress, which uses the server although its result is not needed any more.
+/* Waits for work in progress, which uses the server although its result is no longer needed.
  * Does nothing if the loop has or had listeners, because their requests may still need the work.
  * The program then calls mcp_loop_drain() after it has closed the listeners. */
 static void finish_work(mcp__stdio *s)

@@ -187,7 +187,7 @@ static void watch_lists(mcp_server *server, const snapshot *before)
     }
 }
 
-/* Announces changes of all lists, also of empty ones, because their last entry may have been
+/* Announces changes to all lists, also of empty ones, because their last entry may have been
  * removed. */
 static void announce(mcp_server *server)
 {

@@ -2,7 +2,7 @@
  *
  * A topic is a resource with at least one subscriber. A stream is a subscriber: a legacy session,
  * or one subscriptions/listen. A change only sets marks. A session sends a notification for each
- * mark when its interval has elapsed and its peer is reading. Any number of changes of a resource
+ * mark when its interval has elapsed and its peer is reading. Any number of changes to a resource
  * therefore causes one notification per interval, and a peer that does not read costs a bounded
  * amount of memory.
  */

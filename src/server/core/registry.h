@@ -115,7 +115,7 @@ typedef struct mcp__mount {
     bool built; /* mounted within mcp_server_rebuild() */
 } mcp__mount;
 
-/* Makes the provider watch its list. If the provider fails, a warning is logged, and changes of its
+/* Makes the provider watch its list. If the provider fails, a warning is logged, and changes to its
  * list are not announced. */
 void mcp__mount_watch_list(mcp_server *server, const mcp__mount *mount);
 void mcp__mount_unwatch_list(mcp_server *server, const mcp__mount *mount);

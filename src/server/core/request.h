@@ -101,7 +101,7 @@ typedef struct mcp__page {
     } before;
     bool incomplete;             /* a source was left out */
     mcp__missing *missing;       /* those that the caller may know of */
-    struct mcp__mount *given_up; /* whose answer is not awaited any more; NULL if none */
+    struct mcp__mount *given_up; /* whose answer is no longer awaited; NULL if none */
 } mcp__page;
 
 /* The notifications that a request has sent. */

@@ -23,7 +23,7 @@ static const mcp_default defaults[] = {
 /* ---- identity -------------------------------------------------------------------------------- */
 
 /* Renders the Implementation object in the form of each revision. `info` is set at the end, when
- * the buffer does not move any more. */
+ * the buffer no longer moves. */
 static int render_info(mcp_server *server, const mcp_server_options *o)
 {
     size_t start[MCP__REVISIONS + 1];

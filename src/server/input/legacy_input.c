@@ -9,7 +9,7 @@ void mcp__input_notify_abandoned(mcp_channel *channel, mcp_exchange exchange, in
 {
     char params[96];
     int len = snprintf(params, sizeof(params),
-                       "{\"requestId\":%lld,\"reason\":\"The answer is not needed any more\"}",
+                       "{\"requestId\":%lld,\"reason\":\"The answer is no longer needed\"}",
                        (long long)id);
     mcp__channel_notify(channel, exchange, MCP_STR("notifications/cancelled"),
                         (mcp_str){params, (size_t)len});

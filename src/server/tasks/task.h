@@ -57,7 +57,7 @@ struct mcp__tasks {
     mcp_host_timer *timer;
 };
 
-/* What an id says that names a instance. */
+/* What an id says that names an instance. */
 typedef struct mcp__task_id_parts {
     char unique[MCP__TASK_ID + 1];
     mcp_task_instance instance;

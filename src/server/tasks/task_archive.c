@@ -2,7 +2,7 @@
  * (mcp_bus.keep).
  *
  * A task runs at one instance, which answers requests about it from its own store. Here is a copy of its
- * last state, for the time when that instance does not answer any more, and a sign of life of each
+ * last state, for the time when that instance no longer answers, and a sign of life of each
  * instance: whoever finds a task that has not ended, but no sign of life, knows that it never will.
  *
  * Copies are written later than the store: a change of a running task soon, the end of a task at once. If

@@ -166,7 +166,7 @@ static mcp_task_wait *wait_new(mcp_request *req, int *rc)
     return w;
 }
 
-/* Begins a search, in the store or, with a parts, in what the instances keep for each other. */
+/* Begins a search, in the store or, with the parts of its id, in what the instances keep for each other. */
 static int search(mcp_request *req, mcp_str id, const mcp__task_id_parts *parts)
 {
     const mcp_task_store *store = &req->server->tasks->store;
@@ -180,7 +180,7 @@ static int search(mcp_request *req, mcp_str id, const mcp__task_id_parts *parts)
     return rc;
 }
 
-/* Finds a task whose instance is another instance. */
+/* Finds a task of another instance. */
 static int find_at_instance(mcp_request *req, mcp_str id)
 {
     static const mcp_str local = {"unix:", 5};

@@ -154,7 +154,7 @@ void mcp__task_serve_waiter(mcp__task *task, const mcp_task *record)
     mcp__list_remove(&req->waiter);
     int rc = record ? answer_result(req, record)
                     : mcp_reply_fail(req, MCP__INVALID_PARAMS,
-                                     "Invalid params: the task is not stored any more");
+                                     "Invalid params: the task is no longer stored");
     mcp_reply_finish(req, rc);
 }
 
@@ -171,7 +171,7 @@ int mcp__run_task_result(mcp_request *req)
     mcp__task *live = mcp__task_live(req->server, task.id);
     if (!live)
         return mcp_reply_fail(req, MCP__INTERNAL_ERROR,
-                              "Internal error: the task does not run on this server any more");
+                              "Internal error: the task no longer runs on this server");
     mcp__list_append(&live->waiters, &req->waiter);
     mcp__task_ask(live); /* this may end the task */
     return MCP_PENDING;

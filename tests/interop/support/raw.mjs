@@ -53,7 +53,7 @@ export const initialize = (url, protocolVersion, headers = {}) => send(url, {
     }),
 });
 
-// Listens for changes of a resource. Returns the status, the messages as they come, and close().
+// Listens for changes to a resource. Returns the status, the messages as they come, and close().
 export async function listen(url, uri, headers) {
     const asked = modern('subscriptions/listen', { notifications: { resourceSubscriptions: [uri] } }, headers);
     const response = await open(url, 'POST', asked.headers, asked.body);

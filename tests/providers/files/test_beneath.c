@@ -286,7 +286,7 @@ static void test_roots(void **state)
     close(fd);
     assert_int_equal(files_root_open(&roots.items[0], "file", &fd, &st), MCP_ENOTFOUND);
     assert_string_equal(roots.items[1].path, tree_at(&t, "outside"));
-    /* After it is replaced by a link to another file, it is not served any more. */
+    /* After it is replaced by a link to another file, it is no longer served. */
     assert_int_equal(unlink(file), 0);
     tree_link(&t, "inside/.hidden", "file");
     assert_true(files_root_open(&roots.items[0], "", &fd, &st) < 0);

@@ -1,4 +1,4 @@
-/* A standby as a source: it is read, and changes of the schema are noticed there, although it cannot
+/* A standby as a source: it is read, and changes to the schema are noticed there, although it cannot
  * listen to notices. */
 #define _GNU_SOURCE
 #include "database.h"

@@ -64,7 +64,7 @@ static void initialize(wires *w)
     wires_say(w, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
 }
 
-/* Connects a peer that is notified of all changes of lists. */
+/* Connects a peer that is notified of all changes to lists. */
 static void greet(wires *w, const char *principal)
 {
     assert_int_equal(wires_peer(w, w->front, principal), MCP_OK);

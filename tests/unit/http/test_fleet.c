@@ -161,7 +161,7 @@ static void test_forward(void **state)
     fleet_end();
 }
 
-/* A stream passes through, with changes of what was subscribed at another instance. */
+/* A stream passes through, with changes to what was subscribed at another instance. */
 static void test_stream(void **state)
 {
     (void)state;

@@ -384,7 +384,7 @@ static void test_closed(void **state)
     wire_expect(&w, "HTTP/1.1 200 OK\n~later~HTTP/1.1 200 OK\n~\"id\":7~");
     assert_int_equal(w.closed, 1 + MCP_HTTP_CLOSE);
     wire_end(&w);
-    /* an incomplete request cannot be completed any more */
+    /* an incomplete request can no longer be completed */
     wire_open(&w, &r);
     wire_send(&w, "POST /mcp HTTP/1.1\n{{std}}Content-Length: 9\n\n");
     mcp_http_receive_end(w.c, r.now);

@@ -18,7 +18,7 @@ typedef struct world {
     char url[96], at[64]; /* of the server and of the issuer */
     char log[8192];       /* the requests to the issuer, and the visits */
     int tokens;           /* issued so far; the last one is valid */
-    bool revoked;         /* the last one is not valid any more */
+    bool revoked;         /* the last one is no longer valid */
     bool refuses_refresh;
     int logins, login_rc;
     int streams; /* answered by answer_mcp() */

@@ -183,7 +183,7 @@ static void test_turns(void **state)
     }
     assert_int_equal(g.n_asked, MOST);
     assert_int_equal(usage.introspected, MOST);
-    close(fds[0]); /* the tokens of closed connections are not introspected any more */
+    close(fds[0]); /* the tokens of closed connections are no longer introspected */
     close(fds[N - 1]);
     while (usage.pending > N - 2 && wait_more(end)) {
         mcp_loop_step(g.loop, 5);

@@ -823,7 +823,7 @@ static void test_pipes(void **state)
     close(out[0]);
 }
 
-/* A folder that the program replaces by a link is still the former folder for the broker. */
+/* A folder that the program replaces by a link is still the previous folder for the broker. */
 static int replace_folder(void)
 {
     char inner[80], moved[80];

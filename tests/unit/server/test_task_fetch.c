@@ -151,7 +151,7 @@ static void test_asked(void **state)
     f.task.status = MCP_TASK_WORKING;
     f.task.detail = MCP_STR("");
     say_plainly(w, alice, "tasks/result", "\"taskId\":\"AAAAAAAAAAAAAAAAAAAAAA\"");
-    assert_has(answer(w, &f, MCP_OK), "does not run on this server");
+    assert_has(answer(w, &f, MCP_OK), "no longer runs on this server");
     say_plainly(w, alice, "tasks/cancel", "\"taskId\":\"AAAAAAAAAAAAAAAAAAAAAA\"");
     assert_has(answer(w, &f, MCP_OK), "\"cancelled\"");
     mcp_channel_free(alice);
