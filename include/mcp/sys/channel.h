@@ -121,8 +121,8 @@ typedef struct mcp_channel_options {
      * MCP_WAIT_ADDRESS_ROOM bytes, of A-Z, a-z, 0-9, "-" and "_", by which the transport of any instance
      * finds this one. It follows the requestState of a request for which mcp_request_stay() was
      * called, after ".". Returns its length; 0 means that there is none. May be NULL. */
-    size_t (*place)(mcp_channel *channel, mcp_exchange exchange, char to[MCP_WAIT_ADDRESS_ROOM],
-                    void *user);
+    size_t (*wait_address)(mcp_channel *channel, mcp_exchange exchange,
+                           char to[MCP_WAIT_ADDRESS_ROOM], void *user);
 } mcp_channel_options;
 
 #define MCP_META_CALLER "libmcp/caller"

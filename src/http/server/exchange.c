@@ -197,8 +197,8 @@ static bool header(mcp_channel *channel, mcp_exchange exchange, const char *name
 }
 
 /* Finds this instance again, for the modern channel of the connection. */
-static size_t place(mcp_channel *channel, mcp_exchange exchange, char to[MCP_WAIT_ADDRESS_ROOM],
-                    void *user)
+static size_t wait_address(mcp_channel *channel, mcp_exchange exchange,
+                           char to[MCP_WAIT_ADDRESS_ROOM], void *user)
 {
     const mcp__http_peer *peer = user;
     mcp_http_connection *c = peer->connection;
@@ -244,8 +244,10 @@ int mcp__http_hand_over(mcp_http_connection *c, mcp__http_peer *peer, mcp__http_
  * NULL if the request is modern. */
 static void run_exchange(mcp_http_connection *c, mcp__http_message *m, const mcp__revision *legacy)
 {
-    static const mcp_channel_options modern_channel = {
-        .size = sizeof(modern_channel), .send = send, .header = header, .place = place};
+    static const mcp_channel_options modern_channel = {.size = sizeof(modern_channel),
+                                                       .send = send,
+                                                       .header = header,
+                                                       .wait_address = wait_address};
     static const mcp_channel_options legacy_channel = {.size = sizeof(legacy_channel),
                                                        .send = send};
     mcp__http_peer *peer = c->peer;

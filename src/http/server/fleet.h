@@ -91,7 +91,7 @@ void mcp__fleet_note_end(mcp__http_session *s);
 
 /* ---- instance.c: where calls of modern clients wait ------------------------------------------ */
 
-/* mcp_channel_options.place, for the current request of c. */
+/* mcp_channel_options.wait_address, for the current request of c. */
 size_t mcp__wait_address_put(mcp_http_connection *c, char to[MCP_WAIT_ADDRESS_ROOM]);
 /* Forwards the current request of c if the call that `state` (requestState) continues waits at another
  * instance. Returns false if it does not; otherwise *why is that of mcp__relay_start(). */

@@ -296,9 +296,9 @@ static void put_place(mcp__buf *state, const mcp_request *req)
     const mcp_channel *channel = req->in.channel;
     char place[MCP_WAIT_ADDRESS_ROOM];
     size_t len = 0;
-    if (req->input->stays && channel->options.place)
-        len =
-            channel->options.place(req->in.channel, req->in.exchange, place, channel->options.user);
+    if (req->input->stays && channel->options.wait_address)
+        len = channel->options.wait_address(req->in.channel, req->in.exchange, place,
+                                            channel->options.user);
     if (!len)
         return;
     mcp__buf_char(state, '.');
