@@ -1,0 +1,8 @@
+# The tasks of tests/model, by a scripted caller that knows what a model knows; docs/tools.md has the table.
+
+@test "a folder, its repository and a SQLite file, by tools alone" {
+    for module in git sqlite; do
+        [ -e "$MCP_BUILD_DIR/programs/lib/mcp/$module.so" ] || skip "built without the module $module"
+    done
+    "$MCP_SOURCE_DIR/tests/model/run" --kinds folder,git,sqlite --least 24 "$MCPD"
+}
