@@ -34,6 +34,8 @@ static int add_tools(offer *o, mcp_server *server, mcp_error *error)
     if (!o->bridge)
         rc = mcp_bridge_new(server, MCP_OPTIONS(mcp_bridge_options, .offered = offered, .user = o),
                             &o->bridge, error);
+    if (rc == MCP_OK)
+        mcp_bridge_limit(o->bridge, (size_t)o->now->answer_tokens);
     if (o->watching)
         files = mcp_files_search(o->watching);
     return rc == MCP_OK ? mcp_bridge_add_tools(o->bridge, &files, o->watching != NULL, error) : rc;

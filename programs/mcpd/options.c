@@ -100,6 +100,13 @@ static const option table[] = {
      .kind = OPTION_FLAG,
      .at = AT(no_resource_tools),
      .help = "Offer the resources as tools to no host."},
+    {.name = "answer-tokens",
+     .kind = OPTION_COUNT,
+     .at = AT(answer_tokens),
+     .argument = "N",
+     RANGE(100, 100000),
+     .help = "Maximum size of an answer of these tools in tokens (of about four bytes); the rest "
+             "follows in further calls. A call may set max_tokens instead. Default 10000."},
     {.name = "no-watch",
      .kind = OPTION_FLAG,
      .at = AT(no_watch),

@@ -37,7 +37,7 @@ bool source_is_module(const source *s);
 typedef struct settings {
     bool hidden, no_ignore;
     texts include, exclude;
-    uint64_t page_size, list_ms, max_read, watch_budget;
+    uint64_t page_size, list_ms, max_read, answer_tokens, watch_budget;
     bool no_isolate;
     bool resource_tools, no_resource_tools, no_watch, no_subscribe, no_list_changed;
     const char *name, *instructions, *log_level, *log_format, *audit, *print_config, *install, *via,

@@ -112,10 +112,10 @@ static int take_name(bridge_walk *w, const mcp_json *arguments, bool *replied)
 static int take_needle(bridge_walk *w, const mcp_json *arguments, bool *replied)
 {
     char why[200];
-    search_needle_options o = {.text = mcp_json_string(mcp_json_get(arguments, "query")),
-                               .regex = mcp_json_bool(mcp_json_get(arguments, "regex"), false),
-                               .ignore_case =
-                                   mcp_json_bool(mcp_json_get(arguments, "ignore_case"), false)};
+    w->asked = mcp_json_string(mcp_json_get(arguments, "query"));
+    w->regex = mcp_json_bool(mcp_json_get(arguments, "regex"), false);
+    w->ignore_case = mcp_json_bool(mcp_json_get(arguments, "ignore_case"), false);
+    search_needle_options o = {.text = w->asked, .regex = w->regex, .ignore_case = w->ignore_case};
     int rc = search_needle_new(&o, &w->all->alloc, &w->query.needle, why);
     *replied = rc == MCP_EINVAL;
     return *replied ? mcp_reply_tool_error(w->req, "query: %s", why) : rc;
@@ -149,6 +149,8 @@ static int take_all(bridge_walk *w, const mcp_json *arguments, bool *replied)
     int rc = take_number(w, arguments, "limit", w->tool == BRIDGE_SEARCH ? 100 : 200,
                          &w->query.limit, replied);
     take_kind(w, arguments);
+    w->query.most = bridge_most_bytes(w->all, arguments);
+    w->structured = bridge_reads_structured(w->req);
     if (w->tool == BRIDGE_SEARCH)
         w->query.kinds = SEARCH_FILES | SEARCH_OTHERS;
     w->query.under = mcp_json_string(mcp_json_get(arguments, "under"));

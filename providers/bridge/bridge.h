@@ -33,6 +33,10 @@ int mcp_bridge_new(mcp_server *server, const mcp_bridge_options *options, mcp_br
 /* Must be called before the server is freed. Ends running calls. NULL is allowed. */
 void mcp_bridge_free(mcp_bridge *bridge);
 
+/* Limits the answers of calls that do not set max_tokens. A token counts as four bytes. 0 is the
+ * default, 10000. */
+void mcp_bridge_limit(mcp_bridge *bridge, size_t max_tokens);
+
 /* Adds the tools to the server, once or within an mcp_server_rebuild(). The sources are copied;
  * what they point to must live as long as the build. Returns the errors of
  * mcp_server_add_tool(). */

@@ -1,11 +1,12 @@
-/* hosts.c: the names of clients that are known to show only tools to a model.
+/* hosts.c: the names of clients that are known to show only tools to a model, or only the structured
+ * content of a result.
  *
  * A client is listed if its source code, a published trace, or the community's index of clients
  * (github.com/apify/mcp-client-capabilities) documents its clientInfo.name and shows that it lists
  * tools but not resources. A wrong entry gives the client's user four unnecessary tools. For a
  * missing entry there is --resource-tools.
  */
-#include "bridge.h"
+#include "tools.h"
 
 static const char *const names[] = {
     /* names of programs */
@@ -19,12 +20,29 @@ static const char *const names[] = {
     "ai-sdk-mcp-client", /* Vercel's AI SDK */
 };
 
-bool mcp_bridge_tools_only(const mcp_request *req, void *user)
+/* Seen in September 2026: if a result has structured content, the model gets it as JSON, and nothing
+ * of the other content. */
+static const char *const structured[] = {
+    "claude-code",        /* github.com/anthropics/claude-code/issues/79944 */
+    "Visual Studio Code", /* github.com/microsoft/vscode/issues/290063 */
+};
+
+static bool is_one_of(const mcp_request *req, const char *const *those, size_t n)
 {
     mcp_str name = mcp_json_string(mcp_json_get(mcp_request_client_info(req), "name"));
-    (void)user;
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-        if (mcp_str_eq(name, mcp_str_from(names[i])))
+    for (size_t i = 0; i < n; i++)
+        if (mcp_str_eq(name, mcp_str_from(those[i])))
             return true;
     return false;
+}
+
+bool mcp_bridge_tools_only(const mcp_request *req, void *user)
+{
+    (void)user;
+    return is_one_of(req, names, sizeof(names) / sizeof(*names));
+}
+
+bool bridge_reads_structured(const mcp_request *req)
+{
+    return is_one_of(req, structured, sizeof(structured) / sizeof(*structured));
 }

@@ -51,8 +51,8 @@ static int name_template(bridge_walk *w, mcp_str uri)
 
 static int put_named(bridge_walk *w, const common_buffer *named)
 {
-    int rc = put_str(&w->results.text, (mcp_str){named->ptr, named->len});
-    return rc == MCP_OK && named->len ? put(&w->results.text, ".\n") : rc;
+    int rc = put_str(&w->notes, (mcp_str){named->ptr, named->len});
+    return rc == MCP_OK && named->len ? put(&w->notes, ".\n") : rc;
 }
 
 static int put_line(bridge_walk *w, const mcp_json *tmpl)
@@ -95,11 +95,11 @@ int bridge_put_template(bridge_walk *w, const mcp_json *tmpl)
 
 /* ---- what was not searched ------------------------------------------------------------------- */
 
-static const char *next_end(const search_results *r, size_t *at)
+static const char *next_of(const common_buffer *uris, size_t *at)
 {
-    if (*at >= r->ends.len)
+    if (*at >= uris->len)
         return NULL;
-    const char *uri = r->ends.ptr + *at;
+    const char *uri = uris->ptr + *at;
     *at += strlen(uri) + 1;
     return uri;
 }
@@ -108,9 +108,10 @@ static int put_ends(bridge_walk *w)
 {
     enum { MOST = 8 };
     size_t at = 0, n = 0;
-    common_buffer *to = &w->results.text;
+    common_buffer *to = &w->notes;
     int rc = MCP_OK;
-    for (const char *uri; rc == MCP_OK && n <= MOST && (uri = next_end(&w->results, &at)); n++) {
+    for (const char *uri; rc == MCP_OK && n <= MOST && (uri = next_of(&w->results.ends, &at));
+         n++) {
         rc = put(to, n ? ", " : "Not searched to their end; the rest begins at: ");
         if (rc == MCP_OK)
             rc = put(to, n == MOST ? "…" : uri);
@@ -128,7 +129,7 @@ static int put_values(bridge_walk *w)
              n == 1 ? "%zu long value of a row was not searched: the row has its URI.\n"
                     : "%zu long values of rows were not searched: the rows have their URIs.\n",
              n);
-    return put(&w->results.text, text);
+    return put(&w->notes, text);
 }
 
 int bridge_take_left_out(bridge_walk *w, const mcp_json *page)
@@ -140,6 +141,44 @@ int bridge_take_left_out(bridge_walk *w, const mcp_json *page)
         rc = name(&w->left_out,
                   "These sources do not answer now, and are left out: ", mcp_json_string(v));
     return rc;
+}
+
+/* Writes the arguments that show the other lines of a resource. */
+static int put_again(bridge_walk *w, const char *uri)
+{
+    mcp_str json;
+    mcp_json_writer *to = mcp_json_writer_new(&w->all->alloc, 0);
+    mcp_json_begin_object(to);
+    mcp_json_put_str(to, "query", w->asked);
+    if (w->regex)
+        mcp_json_put_bool(to, "regex", true);
+    if (w->ignore_case)
+        mcp_json_put_bool(to, "ignore_case", true);
+    mcp_json_put_string(to, "under", uri);
+    mcp_json_put_uint(to, "per_file", BRIDGE_LINES);
+    mcp_json_put_uint(to, "limit", BRIDGE_LINES);
+    mcp_json_end(to);
+    int rc = to ? mcp_json_writer_finish(to, &json) : MCP_ENOMEM;
+    if (rc == MCP_OK)
+        rc = put_str(&w->notes, json);
+    mcp_json_writer_free(to);
+    return rc == MCP_OK ? put(&w->notes, "\n") : rc;
+}
+
+/* Says how to see all lines of the resources of which some were left out. */
+static int put_more_lines(bridge_walk *w)
+{
+    enum { MOST = 3 };
+    const common_buffer *more = &w->results.more;
+    size_t at = 0, n = 0;
+    int rc = MCP_OK;
+    for (const char *uri; rc == MCP_OK && n < MOST && (uri = next_of(more, &at)); n++) {
+        rc = put(&w->notes, n ? "The next: go on with search_resources "
+                              : "Not all lines of a file are shown; go on with search_resources ");
+        if (rc == MCP_OK)
+            rc = put_again(w, uri);
+    }
+    return rc == MCP_OK && at < more->len ? put(&w->notes, "And others.\n") : rc;
 }
 
 /* ---- end of the text ------------------------------------------------------------------------- */
@@ -154,13 +193,17 @@ static int put_summary(bridge_walk *w)
     for (search_skip i = 0; i < SEARCH_SKIPS; i++)
         if (r->skipped[i])
             n += snprintf(text + n, sizeof(text) - (size_t)n, ", %zu %s", r->skipped[i], names[i]);
-    int rc = put(&w->results.text, text);
+    int rc = put(&w->notes, text);
     if (rc == MCP_OK)
-        rc = put(&w->results.text, ".\n");
+        rc = put(&w->notes, ".\n");
     if (rc == MCP_OK)
         rc = put_ends(w);
     if (rc == MCP_OK)
         rc = put_values(w);
+    if (rc == MCP_OK)
+        rc = put_more_lines(w);
+    if (r->count) /* where else it might be matters only if nothing was found */
+        return rc;
     if (rc == MCP_OK)
         rc = put_named(w, &w->searches);
     return rc == MCP_OK ? put_named(w, &w->templates) : rc;
@@ -170,12 +213,12 @@ static int put_nothing(bridge_walk *w)
 {
     if (w->results.count || w->n_templates)
         return MCP_OK;
-    return put(&w->results.text, w->cursor.len ? "Nothing so far.\n" : "Nothing was found.\n");
+    return put(&w->notes, w->cursor.len ? "Nothing so far.\n" : "Nothing was found.\n");
 }
 
 static int put_more(bridge_walk *w)
 {
-    common_buffer *to = &w->results.text;
+    common_buffer *to = &w->notes;
     int rc = w->more_templates
                  ? put(to, "There are more templates: call list_resources with templates: true.\n")
                  : MCP_OK;
@@ -197,7 +240,7 @@ static void put_json_ends(const search_results *r)
     if (!r->ends.len)
         return;
     mcp_json_put_array(r->json, "partial");
-    for (const char *uri; (uri = next_end(r, &at)) != NULL;)
+    for (const char *uri; (uri = next_of(&r->ends, &at)) != NULL;)
         mcp_json_add_string(r->json, uri);
     mcp_json_end(r->json);
 }
@@ -221,6 +264,8 @@ static int end_json(bridge_walk *w, mcp_str *ret)
     }
     if (w->cursor.len)
         mcp_json_put_str(json, "cursor", (mcp_str){w->cursor.ptr, w->cursor.len});
+    if (w->structured && w->notes.len)
+        mcp_json_put_str(json, "note", (mcp_str){w->notes.ptr, w->notes.len});
     mcp_json_end(json);
     return mcp_json_writer_finish(json, ret);
 }
@@ -243,6 +288,23 @@ static int put_links(bridge_walk *w)
 
 /* ---- reply ----------------------------------------------------------------------------------- */
 
+/* The entries or lines, links to them, and what is to be said about them, each in items of their
+ * own: a line of a file is never taken for a hint. */
+static int put_texts(bridge_walk *w)
+{
+    const common_buffer *text = &w->results.text, *notes = &w->notes;
+    int rc = MCP_OK;
+    if (text->len && !w->structured)
+        rc = mcp_reply_str(w->req, (mcp_str){text->ptr, text->len}, NULL);
+    if (rc == MCP_OK && !w->structured)
+        rc = put_links(w);
+    if (rc == MCP_OK && notes->len)
+        rc = mcp_reply_str(w->req, (mcp_str){notes->ptr, notes->len}, NULL);
+    else if (rc == MCP_OK && w->structured)
+        rc = mcp_reply_text(w->req, "See the structured content.");
+    return rc;
+}
+
 static int reply(bridge_walk *w)
 {
     mcp_str json;
@@ -254,9 +316,7 @@ static int reply(bridge_walk *w)
     if (rc == MCP_OK)
         rc = end_json(w, &json);
     if (rc == MCP_OK)
-        rc = mcp_reply_str(w->req, (mcp_str){w->results.text.ptr, w->results.text.len}, NULL);
-    if (rc == MCP_OK)
-        rc = put_links(w);
+        rc = put_texts(w);
     return rc == MCP_OK ? mcp_reply_structured(w->req, json) : rc;
 }
 

@@ -20,6 +20,8 @@
     "\"additionalProperties\":false}"
 #define ARRAY(name, items) "\"" name "\":{\"type\":\"array\",\"items\":" items "}"
 
+#define MAX_TOKENS \
+    BOUNDED("max_tokens", "100", "100000", "Size of the answer, if not the usual one")
 #define CURSOR TEXT("cursor", "Where to continue, from the end of the previous answer")
 #define UNDER                                                                                   \
     "\"under\":{\"type\":\"string\",\"maxLength\":4096,\"description\":\"Only URIs that begin " \
@@ -35,6 +37,7 @@ static const char list_input[] = OBJECT("",
     PATTERN("those") ","
     FLAG("templates", "Only the templates: URIs with placeholders") ","
     BOUNDED("limit", "1", "1000", "Maximum entries; default 200") ","
+    MAX_TOKENS ","
     CURSOR);
 
 static const char find_input[] = OBJECT("\"name\"",
@@ -45,6 +48,7 @@ static const char find_input[] = OBJECT("\"name\"",
     "\"Only this kind; a resource is neither a file nor a folder\"},"
     UNDER ","
     BOUNDED("limit", "1", "1000", "Maximum entries; default 200") ","
+    MAX_TOKENS ","
     CURSOR);
 
 #define ENTRY OBJECT("\"kind\",\"uri\"",                                          \
@@ -56,6 +60,8 @@ static const char find_input[] = OBJECT("\"name\"",
     TEXT("description", "What it is") ","                                         \
     TEXT("mimeType", "Its MIME type"))
 
+#define NOTE TEXT("note", "What was left out, and how to go on")
+
 #define TEMPLATE OBJECT("\"uriTemplate\",\"name\"",                    \
     TEXT("uriTemplate", "A URI template (RFC 6570)") ","               \
     TEXT("name", "Its name") ","                                       \
@@ -66,7 +72,8 @@ static const char find_input[] = OBJECT("\"name\"",
 static const char list_output[] = OBJECT("\"entries\"",
     ARRAY("entries", ENTRY) ","
     ARRAY("templates", TEMPLATE) ","
-    TEXT("cursor", "More results: call again with it"));
+    TEXT("cursor", "More results: call again with it") ","
+    NOTE);
 
 static const char search_input[] = OBJECT("\"query\"",
     "\"query\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":1000,\"description\":\"What to "
@@ -77,6 +84,7 @@ static const char search_input[] = OBJECT("\"query\"",
     PATTERN("files") ","
     BOUNDED("limit", "1", "1000", "Maximum lines; default 100") ","
     BOUNDED("per_file", "1", "1000", "Maximum lines per file; default 20") ","
+    MAX_TOKENS ","
     CURSOR);
 
 #define MATCH OBJECT("\"line\",\"text\"",     \
@@ -101,7 +109,8 @@ static const char search_output[] = OBJECT("\"files\",\"searched\",\"skipped\"",
     "\"skipped\":" SKIPPED ","
     "\"partial\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"description\":"
     "\"Where the search of a resource ended: URIs of the rest\"},"
-    TEXT("cursor", "More results: call again with it"));
+    TEXT("cursor", "More results: call again with it") ","
+    NOTE);
 
 /* The parameters in the URIs of files, as arguments. */
 #define FROM(min)         "\"minimum\":" #min
@@ -116,6 +125,16 @@ static const char read_input[] = OBJECT("\"uri\"",
     "list_resources, or a template with its placeholders filled in; it may have parameters\"}"
     COMMON_PARTS(PARAMETERS, PARAMETER, PARAMETER));
 /* clang-format on */
+
+size_t bridge_most_bytes(const bridge_tools *all, const mcp_json *arguments)
+{
+    enum { USUAL = 10000, LEAST = 100, MOST = 100000, BYTES = 4 /* of a token */ };
+    size_t usual = all->bridge->max_tokens;
+    int64_t n = mcp_json_int(mcp_json_get(arguments, "max_tokens"), 0);
+    if (n >= LEAST)
+        return (size_t)(n < MOST ? n : MOST) * BYTES;
+    return (usual ? usual : USUAL) * BYTES;
+}
 
 /* ---- registration ---------------------------------------------------------------------------- */
 
@@ -222,6 +241,11 @@ int mcp_bridge_new(mcp_server *server, const mcp_bridge_options *options, mcp_br
     else
         common_release(&alloc, b);
     return rc;
+}
+
+void mcp_bridge_limit(mcp_bridge *b, size_t max_tokens)
+{
+    b->max_tokens = max_tokens;
 }
 
 void mcp_bridge_free(mcp_bridge *b)

@@ -10,6 +10,7 @@ struct mcp_bridge {
     mcp_allocator alloc;
     common_loopback *loopback;
     mcp_bridge_options options;
+    size_t max_tokens; /* see mcp_bridge_limit() */
 };
 
 /* The state of one mcp_bridge_add_tools(); it is the `user` of its tools. */
@@ -19,6 +20,13 @@ typedef struct bridge_tools {
     size_t n;
     search_source sources[];
 } bridge_tools;
+
+/* hosts.c: returns whether the client is known to show its model the structured content of a result
+ * and nothing else of it. */
+bool bridge_reads_structured(const mcp_request *req);
+
+/* tools.c: the limit of an answer in bytes, of which a token has four. */
+size_t bridge_most_bytes(const bridge_tools *all, const mcp_json *arguments);
 
 /* read.c */
 int bridge_call_read(mcp_request *req, const mcp_json *arguments, void *user);

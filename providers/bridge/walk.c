@@ -17,7 +17,7 @@ static const int64_t slice_ns = 20 * 1000000LL; /* ns on the server's thread bef
 
 static bool is_enough(const bridge_walk *w)
 {
-    return w->results.count >= w->query.limit;
+    return search_is_full(&w->results, &w->query);
 }
 
 /* Returns whether the call was cancelled or takes too long. Time is not checked before the first
@@ -298,7 +298,7 @@ static bool take_template(bridge_walk *w, const mcp_json *tmpl, int *rc)
 {
     if (!bridge_wants_template(w, tmpl))
         return true;
-    if (!w->only_templates && w->n_templates >= TEMPLATES) {
+    if (!w->only_templates && (w->n_templates >= TEMPLATES || w->results.bytes > w->query.most)) {
         w->more_templates = true;
         return false;
     }
@@ -423,7 +423,7 @@ static int finish(bridge_walk *w)
     common_ask_clear(&w->page);
     common_ask_clear(&w->one);
     common_buffer *buffers[] = {&w->turn.next, &w->cursor, &w->templates, &w->searches, &w->token,
-                                &w->scratch,   &w->part,   &w->after,     &w->left_out};
+                                &w->scratch,   &w->part,   &w->after,     &w->left_out, &w->notes};
     for (size_t i = 0; i < sizeof(buffers) / sizeof(*buffers); i++)
         common_buffer_free(buffers[i]);
     search_results_free(&w->results);
@@ -464,8 +464,8 @@ void bridge_walk_later(void *user)
 int bridge_walk_run(bridge_walk *w)
 {
     const mcp_allocator *alloc = &w->all->alloc;
-    common_buffer *buffers[] = {&w->turn.next, &w->cursor, &w->templates, &w->searches,
-                                &w->scratch,   &w->part,   &w->after,     &w->left_out};
+    common_buffer *buffers[] = {&w->turn.next, &w->cursor, &w->templates, &w->searches, &w->scratch,
+                                &w->part,      &w->after,  &w->left_out,  &w->notes};
     for (size_t i = 0; i < sizeof(buffers) / sizeof(*buffers); i++)
         common_buffer_init(buffers[i], alloc);
     w->began = w->slice = search_now();

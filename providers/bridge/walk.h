@@ -12,6 +12,8 @@
 
 #include "tools.h"
 
+enum { BRIDGE_LINES = 1000 /* most lines of a search */ };
+
 typedef enum bridge_tool { BRIDGE_LIST = 0, BRIDGE_FIND, BRIDGE_SEARCH } bridge_tool;
 
 typedef enum bridge_step {
@@ -33,6 +35,9 @@ typedef struct bridge_walk {
     bool first;          /* the call had no cursor */
     bool by_sources;     /* mounts with a source are searched by it and not listed */
     bool only_templates; /* only for BRIDGE_LIST: templates are paged separately */
+    mcp_str asked;       /* the text to search for, and its two flags */
+    bool regex, ignore_case;
+    bool structured; /* the client shows its model the structured content alone */
     search_results results;
 
     bridge_step step;
@@ -62,6 +67,7 @@ typedef struct bridge_walk {
     common_buffer templates; /* templates that were not searched, for search_resources */
     common_buffer searches;  /* templates that offer a search themselves */
     common_buffer left_out;  /* sources that could not be listed */
+    common_buffer notes;     /* what is to be said about the results */
 
     common_buffer cursor; /* empty if nothing is left */
 } bridge_walk;

@@ -49,7 +49,7 @@ static int put_uri(search *s, const files_entry *e)
 static int take_entry(files_sweep *sweep, const files_entry *e)
 {
     search *s = (search *)sweep;
-    if (s->turn->results->count >= s->turn->query->limit)
+    if (search_is_full(s->turn->results, s->turn->query))
         return FILES_SWEEP_ENOUGH;
     int rc = put_uri(s, e);
     if (rc != MCP_OK)
@@ -141,7 +141,7 @@ static bool wants_file(const files_sweep *sweep, const files_entry *e)
 static int take_file(files_sweep *sweep, const files_entry *e)
 {
     search *s = (search *)sweep;
-    return s->turn->results->count >= s->turn->query->limit ? FILES_SWEEP_ENOUGH
+    return search_is_full(s->turn->results, s->turn->query) ? FILES_SWEEP_ENOUGH
                                                             : search_file(s, e);
 }
 

@@ -12,6 +12,9 @@ enum {
     LINE_SHOWN = 240,  /* bytes of the longest line that is shown whole */
     LINE_BEFORE = 80,  /* bytes shown before the match in a longer line */
     ABOUT_SHOWN = 160, /* bytes shown of a title or description in the text */
+    ENTRY_BYTES = 50,  /* bytes of the JSON of an entry, besides its strings */
+    MATCH_BYTES = 30,  /* the same of a line */
+    ITEM_BYTES = 100,  /* the same of a resource with lines, and of its link */
 };
 
 int64_t search_now(void)
@@ -59,6 +62,7 @@ int search_results_init(search_results *r, const mcp_allocator *alloc)
     common_buffer_init(&r->text, &r->alloc);
     common_buffer_init(&r->links, &r->alloc);
     common_buffer_init(&r->ends, &r->alloc);
+    common_buffer_init(&r->more, &r->alloc);
     r->json = mcp_json_writer_new(&r->alloc, 0);
     return r->json ? MCP_OK : MCP_ENOMEM;
 }
@@ -68,8 +72,15 @@ void search_results_free(search_results *r)
     common_buffer_free(&r->text);
     common_buffer_free(&r->links);
     common_buffer_free(&r->ends);
+    common_buffer_free(&r->more);
     mcp_json_writer_free(r->json);
     r->json = NULL;
+}
+
+/* The first result is always shown. */
+bool search_is_full(const search_results *r, const search_query *q)
+{
+    return r->count >= q->limit || (q->most && r->count && r->bytes >= q->most);
 }
 
 /* ---- strings --------------------------------------------------------------------------------- */
@@ -153,11 +164,16 @@ int search_put_entry(search_results *r, const search_entry *e)
     if (e->has_size)
         mcp_json_put_uint(w, "size", e->size);
     for (size_t i = 0; i < sizeof(members) / sizeof(*members); i++)
-        if (members[i].text.len)
+        if (members[i].text.len) {
             mcp_json_put_str(w, members[i].key, members[i].text);
+            r->bytes += members[i].text.len + sizeof("\"description\":\"\",");
+        }
     mcp_json_end(w);
     r->count++;
-    return put_line(&r->text, e);
+    size_t before = r->text.len;
+    int rc = put_line(&r->text, e);
+    r->bytes += r->text.len - before + e->uri.len + ENTRY_BYTES;
+    return rc;
 }
 
 /* ---- lines ----------------------------------------------------------------------------------- */
@@ -185,6 +201,7 @@ static int put_match(search_results *r, size_t number, mcp_str line, size_t matc
     mcp_json_put_uint(r->json, "line", number);
     mcp_json_put_str(r->json, "text", text);
     mcp_json_end(r->json);
+    r->bytes += (size_t)n + 2 * text.len + MATCH_BYTES;
     int rc = common_buffer_append(&r->text, head, (size_t)n);
     if (rc == MCP_OK)
         rc = common_buffer_append(&r->text, text.ptr, text.len);
@@ -203,21 +220,27 @@ static int begin_item(search_results *r, const search_text *t)
         rc = put_str(&r->text, t->uri);
     if (rc != MCP_OK)
         return rc;
+    r->bytes += 3 * t->uri.len + t->name.len + t->mime_type.len + ITEM_BYTES;
     mcp_json_begin_object(r->json);
     mcp_json_put_str(r->json, "uri", t->uri);
     mcp_json_put_array(r->json, "matches");
     return put(&r->text, "\n");
 }
 
-static int end_item(search_results *r, size_t found, bool more)
+static int end_item(search_results *r, mcp_str uri, size_t found, bool more)
 {
+    int rc = MCP_OK;
     if (!found)
         return MCP_OK;
     mcp_json_end(r->json);
     if (more)
         mcp_json_put_bool(r->json, "more", true);
     mcp_json_end(r->json);
-    return more ? put(&r->text, "(and more in this file)\n") : MCP_OK;
+    if (more)
+        rc = common_buffer_append(&r->more, uri.ptr, uri.len);
+    if (more && rc == MCP_OK)
+        rc = common_buffer_append(&r->more, "", 1);
+    return more && rc == MCP_OK ? put(&r->text, "(and more in this file)\n") : rc;
 }
 
 typedef struct place {
@@ -243,14 +266,14 @@ static int put_matches(search_results *r, const search_query *q, const search_te
                        size_t *found, bool *more)
 {
     place p = {0, 1};
-    size_t begin, end, most = q->limit - r->count;
+    size_t begin, end, most = q->limit - r->count; /* of this resource */
     if (most > q->per_item)
         most = q->per_item;
     for (size_t from = 0;;) {
         int rc = search_needle_find(q->needle, t->text, from, t->stop, t->user, &begin, &end);
         if (rc != MCP_OK)
             return rc;
-        if (*found == most) {
+        if (*found == most || (*found && search_is_full(r, q))) {
             *more = true;
             return MCP_ENOTFOUND;
         }
@@ -262,6 +285,7 @@ static int put_matches(search_results *r, const search_query *q, const search_te
         if (rc != MCP_OK)
             return rc;
         ++*found;
+        r->count++;
         const char *lf = memchr(t->text.ptr + begin, '\n', t->text.len - begin);
         if (!lf)
             return MCP_ENOTFOUND;
@@ -276,8 +300,7 @@ int search_put_lines(search_results *r, const search_query *q, const search_text
     search_text text = *t;
     text.text = common_text_after_mark(t->text);
     int rc = put_matches(r, q, &text, &found, &more);
-    int ended = end_item(r, found, more);
-    r->count += found;
+    int ended = end_item(r, t->uri, found, more);
     if (rc == MCP_ENOTFOUND)
         rc = MCP_OK;
     return rc == MCP_OK ? ended : rc;

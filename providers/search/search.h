@@ -27,6 +27,7 @@ typedef struct search_query {
     search_needle *needle; /* expression to search contents for; NULL to match names only */
     size_t limit;          /* limit of entries, or of lines */
     size_t per_item;       /* limit of lines per resource */
+    size_t most;           /* limit of bytes of the answer; 0 for none */
 } search_query;
 
 /* Returns whether a path, relative to its source, matches a glob, as in a .gitignore: a glob
@@ -57,7 +58,10 @@ typedef struct search_results {
         links; /* for contents: URI, name and MIME type of each resource with matches, each
                 * followed by NUL */
     mcp_json_writer *json;
-    size_t count; /* number of entries, or of lines */
+    common_buffer more; /* for contents: URIs of the resources that have more matches than are
+                         * shown, each followed by NUL */
+    size_t count;       /* number of entries, or of lines */
+    size_t bytes;       /* of the answer: text, JSON and links, estimated */
     size_t searched, skipped[SEARCH_SKIPS];
     size_t values;      /* long values in rows, of which the rows have only the URI */
     common_buffer ends; /* where the search of a resource ended before its end: the URIs of the
@@ -67,6 +71,8 @@ typedef struct search_results {
 /* Returns MCP_OK or MCP_ENOMEM. */
 int search_results_init(search_results *r, const mcp_allocator *alloc);
 void search_results_free(search_results *r);
+/* Returns whether the results have as much as the query allows. */
+bool search_is_full(const search_results *r, const search_query *q);
 
 /* An entry found by its name. */
 typedef struct search_entry {

@@ -119,16 +119,19 @@ static void close_peer(peer *p)
     p->server = NULL;
 }
 
+static const char *client = ""; /* clientInfo of the calls, with its comma */
+
 /* "$T" in the arguments is the tree. */
 static const char *call(peer *p, const char *tool, const char *arguments)
 {
     char message[4096], *to = message;
-    to += sprintf(to,
-                  "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"_meta\":{"
-                  "\"progressToken\":7,\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
-                  "\"io.modelcontextprotocol/clientCapabilities\":{}},\"name\":\"%s\","
-                  "\"arguments\":{",
-                  tool);
+    to +=
+        sprintf(to,
+                "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"_meta\":{"
+                "\"progressToken\":7,%s\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
+                "\"io.modelcontextprotocol/clientCapabilities\":{}},\"name\":\"%s\","
+                "\"arguments\":{",
+                client, tool);
     for (; *arguments; arguments++) {
         if (strncmp(arguments, "$T", 2) == 0)
             to += sprintf(to, "%s", p->t.path), arguments++;
@@ -243,7 +246,17 @@ static const struct {
     {SEARCH("\"query\":\"^needle$\",\"regex\":true"), {LINE("5", "needle") "]}]", "!main.c"}},
     {SEARCH("\"query\":\"^needle$\""), {"Nothing was found. 4 files searched"}},
     {SEARCH("\"query\":\"needle\",\"per_file\":1,\"pattern\":\"*.md\""),
-     {LINE("2", "needle one") "],\"more\":true}", "(and more in this file)", "other.md"}},
+     {LINE("2", "needle one") "],\"more\":true}", "(and more in this file)", "other.md",
+      "go on with search_resources {\\\"query\\\":\\\"needle\\\",\\\"under\\\":"
+      "\\\"file://$T/a/README.md\\\",\\\"per_file\\\":1000,\\\"limit\\\":1000}"}},
+    /* a limit of the whole answer */
+    {SEARCH("\"query\":\"needle\",\"max_tokens\":100"),
+     {ENTRY("a/README.md"), "search_resources again with cursor: 0:", "!other.md"}},
+    {"list_resources",
+     "\"max_tokens\":100,\"under\":\"file://$T/a\"",
+     {"list_resources again with cursor: 0:", "!b/other.md"}},
+    {"list_resources", "\"max_tokens\":100", {"again with cursor: 1:", "more templates"}},
+    {"list_resources", "\"max_tokens\":99", {IS_ERROR}},
     {SEARCH("\"query\":\"needle\",\"limit\":1,\"pattern\":\"*.md\""),
      {"\"more\":true", "search_resources again with cursor: 0:0.1.README.md\\n", "!other.md",
       "\"cursor\":\"0:0.1.README.md\""}},
@@ -276,6 +289,91 @@ static void test_calls(void **state)
     make_tree(&p);
     assert_int_equal(open_peer(&p, false, NULL), MCP_OK);
     all_calls(&p);
+    close_peer(&p);
+    tree_remove(&p.t);
+}
+
+/* ---- size ------------------------------------------------------------------------------------- */
+
+/* Returns the text after `key` in the reply, up to the next quotation mark. */
+static bool get(const peer *p, const char *key, char *to, size_t room)
+{
+    const char *at = strstr(p->reply, key);
+    if (!at)
+        return false;
+    at += strlen(key);
+    snprintf(to, room, "%.*s", (int)strcspn(at, "\""), at);
+    return true;
+}
+
+/* Each answer keeps to the limit, and all answers together have every entry once. */
+static void test_pages(void **state)
+{
+    enum { FILES = 150, TOKENS = 500, ROOM = 4 * TOKENS };
+    static peer p;
+    char name[32], arguments[200], cursor[100] = "";
+    static const char *const tools[] = {"find_resources", "search_resources", "list_resources"};
+    static const char *const what[] = {"\"name\":\"many\"", "\"query\":\"needle\"",
+                                       "\"pattern\":\"many*\""};
+    (void)state;
+    make_tree(&p);
+    for (int i = 0; i < FILES; i++) {
+        snprintf(name, sizeof(name), "b/many%03d", i);
+        tree_file(&p.t, name, "a needle");
+    }
+    assert_int_equal(open_peer(&p, false, NULL), MCP_OK);
+    for (size_t i = 0; i < 3; i++) {
+        size_t found = 0, pages = 0;
+        do {
+            snprintf(arguments, sizeof(arguments),
+                     "%s,\"under\":\"file://$T/b/many\",\"max_tokens\":%d,\"cursor\":\"%s\"",
+                     what[i], TOKENS, cursor);
+            call(&p, tools[i], arguments);
+            for (const char *at = p.reply; (at = strstr(at, "\"kind\":\"file\"")) != NULL; at++)
+                found++;
+            for (const char *at = p.reply; (at = strstr(at, "\"matches\":")) != NULL; at++)
+                found++;
+            assert_true(strlen(p.reply) < ROOM + 700); /* one entry more, and the notes */
+            pages++;
+        } while (get(&p, "\"cursor\":\"", cursor, sizeof(cursor)));
+        assert_int_equal(found, FILES);
+        assert_true(pages > 5);
+        cursor[0] = 0;
+    }
+    mcp_bridge_limit(p.bridge, TOKENS);
+    call(&p, FIND("\"name\":\"many\""));
+    assert_true(strlen(p.reply) < ROOM + 700);
+    call(&p, FIND("\"name\":\"many\",\"max_tokens\":10000"));
+    assert_true(strlen(p.reply) > 2 * ROOM);
+    close_peer(&p);
+    tree_remove(&p.t);
+}
+
+/* A client that shows only the structured content gets nothing twice, and the notes with it. */
+static void test_structured(void **state)
+{
+    static const struct {
+        const char *tool, *arguments;
+        const char *has[3];
+    } cases[] = {
+        {SEARCH("\"query\":\"needle\",\"limit\":1,\"pattern\":\"*.md\""),
+         {"\"note\":\"1 file searched", "!resource_link", "!\\n2: needle"}},
+        {FIND("\"name\":\"main\""),
+         {"[{\"type\":\"text\",\"text\":\"See the structured content.\"}]", "!\"note\"",
+          "!file\\t"}},
+    };
+    static peer p;
+    (void)state;
+    make_tree(&p);
+    assert_int_equal(open_peer(&p, false, NULL), MCP_OK);
+    client = "\"io.modelcontextprotocol/clientInfo\":{\"name\":\"claude-code\","
+             "\"version\":\"2\"},";
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        call(&p, cases[i].tool, cases[i].arguments);
+        for (size_t j = 0; j < 3; j++)
+            expect(&p, cases[i].has[j]);
+    }
+    client = "";
     close_peer(&p);
     tree_remove(&p.t);
 }
@@ -478,7 +576,8 @@ static void test_no_memory(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_calls),      cmocka_unit_test(test_access),
+        cmocka_unit_test(test_calls),      cmocka_unit_test(test_pages),
+        cmocka_unit_test(test_structured), cmocka_unit_test(test_access),
         cmocka_unit_test(test_long_lines), cmocka_unit_test(test_slices),
         cmocka_unit_test(test_cancel),     cmocka_unit_test(test_no_memory),
     };
