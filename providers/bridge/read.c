@@ -4,19 +4,30 @@
  * Text becomes text content, whatever its MIME type, because models can read it and hosts refuse
  * unknown types. Images and audio become content of their kind, and everything else an embedded
  * resource.
+ *
+ * A text is cut to the size of an answer (cut.h). What is left of it follows in further calls, by
+ * the arguments line or offset, which every text has in this tool: if the resource does not know
+ * them, it is read whole and cut here. JSON that is too large is read as lines, if its source has
+ * such a form (format=text).
  */
 #define _GNU_SOURCE
 #include "tools.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 
+#include "cut.h"
 #include "file_parts.h"
 
-/* Limit for binary contents, because a host has to process them in one message. */
-enum { MOST_BYTES = 4 << 20 };
+enum {
+    MOST_BYTES = 4 << 20, /* limit for pictures, which a host has to process in one message */
+    USUAL_LINE = 64,      /* bytes, for the number of lines of a huge file that are read */
+};
 
 typedef enum step {
-    AT_RESOURCE = 0, /* reading the resource */
+    AT_RESOURCE = 0, /* reading the resource, with the arguments as parameters */
+    AT_WHOLE,        /* reading it without them: this tool cuts it */
+    AT_BEGIN,        /* reading the next lines of a file that is larger than any answer */
     AT_FOLDER,       /* reading the folder that a missing resource would be in */
     AT_LIST,         /* nothing similar was found there: reading the first page of the list */
 } step;
@@ -24,12 +35,30 @@ typedef enum step {
 typedef struct reading {
     bridge_tools *all;
     mcp_request *req;
+    const mcp_json *arguments;
+    size_t most; /* bytes of the answer */
     step step;
-    mcp_str uri;    /* with its query */
+    mcp_str uri;    /* of the resource, with its query */
+    mcp_str asked;  /* the same with the arguments; what is read now */
     mcp_str folder; /* the folder that should contain the resource, or empty */
+    bool as_text;   /* the URI has format=text now, because its JSON is too large */
+    bool only_json; /* it does not have this form */
+    int64_t size;   /* of a huge file */
     common_ask ask;
     bridge_near near;
 } reading;
+
+/* Returns an argument of the call, or 0, which none of them has to have. */
+static uint64_t number(const reading *r, const char *name)
+{
+    int64_t n = mcp_json_int(mcp_json_get(r->arguments, name), 0);
+    return n > 0 ? (uint64_t)n : 0;
+}
+
+static bool is_file(const reading *r)
+{
+    return r->uri.len > 5 && memcmp(r->uri.ptr, "file:", 5) == 0;
+}
 
 /* ---- contents -------------------------------------------------------------------------------- */
 
@@ -39,15 +68,138 @@ static bool is_kind(mcp_str type, const char *kind)
     return type.len >= len && memcmp(type.ptr, kind, len) == 0;
 }
 
+/* ---- how to go on ---- */
+
+/* Writes what was shown and the call that shows what follows, as a text and as a value. */
+static int put_next(reading *r, const char *member, uint64_t at, const char *rest, uint64_t left,
+                    const char *format, ...) MCP_PRINTF(6, 7);
+
+static int put_next(reading *r, const char *member, uint64_t at, const char *rest, uint64_t left,
+                    const char *format, ...)
+{
+    char shown[200];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(shown, sizeof(shown), format, args);
+    va_end(args);
+    mcp_str json = {0};
+    char *text = NULL, *meta = NULL;
+    mcp_json_writer *w = mcp_json_writer_new(&r->all->alloc, 0);
+    mcp_json_begin_object(w);
+    mcp_json_put_str(w, "uri", r->uri);
+    mcp_json_put_uint(w, member, at);
+    if (left)
+        mcp_json_put_uint(w, rest, left);
+    if (mcp_json_get(r->arguments, "max_tokens"))
+        mcp_json_put_uint(w, "max_tokens", number(r, "max_tokens"));
+    mcp_json_end(w);
+    int rc = w ? mcp_json_writer_finish(w, &json) : MCP_ENOMEM;
+    size_t room = json.len + sizeof(shown) + 100;
+    if (rc == MCP_OK && ((text = mcp_request_alloc(r->req, room)) == NULL ||
+                         (meta = mcp_request_alloc(r->req, room)) == NULL))
+        rc = MCP_ENOMEM;
+    if (rc == MCP_OK) {
+        snprintf(text, room, "%s. Go on with read_resource %.*s", shown, (int)json.len, json.ptr);
+        snprintf(meta, room, "{\"libmcp/next\":{\"name\":\"read_resource\",\"arguments\":%.*s}}",
+                 (int)json.len, json.ptr);
+        rc = mcp_reply_content(r->req, MCP_OPTIONS(mcp_content, .kind = MCP_CONTENT_TEXT,
+                                                   .text = mcp_str_from(text), .meta = meta));
+    }
+    mcp_json_writer_free(w);
+    return rc;
+}
+
+/* The text was cut after a line. */
+static int put_next_line(reading *r, const bridge_cut *c)
+{
+    bool local = r->step == AT_WHOLE;
+    uint64_t before = !local && number(r, "line") ? number(r, "line") - 1 : 0;
+    uint64_t first = before + c->first, last = before + c->last, lines = number(r, "lines");
+    uint64_t left = lines ? lines - (last - first + 1) : 0;
+    if (r->step == AT_BEGIN)
+        return put_next(r, "line", last + 1, "lines", left,
+                        "Lines %llu to %llu of a file of %lld bytes", (unsigned long long)first,
+                        (unsigned long long)last, (long long)r->size);
+    if (lines && !local)
+        return put_next(r, "line", last + 1, "lines", left, "Lines %llu to %llu",
+                        (unsigned long long)first, (unsigned long long)last);
+    return put_next(r, "line", last + 1, "lines", left, "Lines %llu to %llu of %llu",
+                    (unsigned long long)first, (unsigned long long)last,
+                    (unsigned long long)(before + c->total));
+}
+
+/* The text was cut within a line, or begins at an offset. */
+static int put_next_byte(reading *r, const bridge_cut *c, mcp_str whole)
+{
+    uint64_t from = r->step == AT_WHOLE ? 0 : number(r, "offset");
+    uint64_t begin = from + (size_t)(c->text.ptr - whole.ptr), end = begin + c->text.len;
+    uint64_t length = number(r, "length");
+    uint64_t wanted = number(r, "offset") + length;
+    if (!number(r, "line") || r->step == AT_WHOLE)
+        return put_next(r, "offset", end, "length", length && wanted > end ? wanted - end : 0,
+                        "Bytes %llu to %llu", (unsigned long long)begin, (unsigned long long)end);
+    return put_next(r, "line", number(r, "line") + c->last, NULL, 0,
+                    "Line %llu has more than an answer: only its first %zu bytes",
+                    (unsigned long long)(number(r, "line") + c->last - 1), c->text.len);
+}
+
+static int put_hint(reading *r, const bridge_cut *c, mcp_str whole)
+{
+    if (r->step == AT_BEGIN && !c->more) /* huge: there is more than was read */
+        return put_next_line(r, c);
+    if (!c->text.len && (number(r, "line") || number(r, "offset")))
+        return mcp_reply_text(r->req, "There is nothing from there on.");
+    if (!c->more)
+        return MCP_OK;
+    if (number(r, "tail"))
+        return mcp_reply_textf(r->req,
+                               "Only the last %llu of these %llu lines. For those before them, set "
+                               "line and lines, or max_tokens.",
+                               (unsigned long long)(c->last - c->first + 1),
+                               (unsigned long long)c->total);
+    if (c->within || number(r, "offset") || number(r, "length"))
+        return put_next_byte(r, c, whole);
+    return put_next_line(r, c);
+}
+
+/* ---- texts ---- */
+
+/* Returns the part of a text that was asked for and fits. */
+static void cut(const reading *r, mcp_str text, bridge_cut *c)
+{
+    uint64_t offset = number(r, "offset"), length = number(r, "length");
+    bool local = r->step == AT_WHOLE;
+    size_t from = local && offset < text.len ? (size_t)offset : local && offset ? text.len : 0;
+    while (from < text.len && ((unsigned char)text.ptr[from] & 0xc0) == 0x80)
+        from++;
+    text = (mcp_str){text.ptr + from, text.len - from};
+    if (local && length && length < text.len)
+        text.len = (size_t)length;
+    if (number(r, "tail"))
+        bridge_cut_tail(text, r->most, c);
+    else
+        bridge_cut_lines(text, local ? number(r, "line") : 1, local ? number(r, "lines") : 0,
+                         r->most, c);
+}
+
 /* With several contents, each is preceded by its URI. */
 static int put_text(reading *r, const mcp_json *content, bool several)
 {
     mcp_str uri = mcp_json_string(mcp_json_get(content, "uri"));
     mcp_str text = mcp_json_string(mcp_json_get(content, "text"));
+    bridge_cut c;
     int rc = MCP_OK;
     if (several)
         rc = mcp_reply_textf(r->req, "%.*s:", (int)uri.len, uri.ptr ? uri.ptr : "");
-    return rc == MCP_OK ? mcp_reply_str(r->req, text, NULL) : rc;
+    cut(r, text, &c);
+    if (rc == MCP_OK)
+        rc = mcp_reply_str(r->req, c.text, NULL);
+    if (rc == MCP_OK && several && c.more)
+        rc = mcp_reply_textf(r->req, "Only its first %zu of %zu bytes.", c.text.len, text.len);
+    else if (rc == MCP_OK && !several)
+        rc = put_hint(r, &c, text);
+    r->most -= c.text.len < r->most ? c.text.len : r->most;
+    return rc;
 }
 
 static int put_bytes(reading *r, const mcp_json *content, const void *bytes, size_t len)
@@ -67,17 +219,21 @@ static int put_bytes(reading *r, const mcp_json *content, const void *bytes, siz
     return mcp_reply_content(r->req, &c);
 }
 
+/* A model sees pictures, and hears sound. Base64 of anything else only fills its memory. */
 static int put_blob(reading *r, const mcp_json *content)
 {
     mcp_str blob = mcp_json_string(mcp_json_get(content, "blob"));
+    mcp_str type = mcp_json_string(mcp_json_get(content, "mimeType"));
     const mcp_allocator *alloc = &r->all->alloc;
     size_t len = blob.len / 4 * 3;
-    if (len > MOST_BYTES)
+    bool shown = is_kind(type, "image/") || is_kind(type, "audio/");
+    size_t most = shown ? MOST_BYTES : r->most / 4 * 3;
+    if (len > most)
         return mcp_reply_tool_error(
             r->req,
-            "It has %zu bytes of binary data, more than this tool returns at once (%d). Read a "
-            "part of a file: offset and length.",
-            len, MOST_BYTES);
+            "It has %zu bytes of binary data (%.*s), more than this tool returns at once (%zu).%s",
+            len, type.len < 100 ? (int)type.len : 100, type.ptr ? type.ptr : "unknown", most,
+            shown ? "" : " Read a part of a file: offset and length.");
     void *bytes = common_alloc(alloc, len + 1);
     if (!bytes)
         return MCP_ENOMEM;
@@ -119,8 +275,41 @@ static int reply_not_found(const reading *r)
     return mcp_reply_tool_error(r->req,
                                 "There is no resource %.*s, or it is not served.%s%s%s%s%s%s%s Use "
                                 "list_resources or find_resources to see what is available.",
-                                r->uri.len < 500 ? (int)r->uri.len : 500, r->uri.ptr, before[0],
-                                uris[0], before[1], uris[1], before[2], uris[2], n->n ? "?" : "");
+                                r->asked.len < 500 ? (int)r->asked.len : 500, r->asked.ptr,
+                                before[0], uris[0], before[1], uris[1], before[2], uris[2],
+                                n->n ? "?" : "");
+}
+
+/* Returns whether this tool has to cut the resource, which does not know the arguments. A missing
+ * file is missing without them, too. */
+static bool knows_no_lines(const reading *r)
+{
+    int64_t code = mcp_json_int(mcp_json_get(r->ask.error, "code"), 0);
+    mcp_str message = mcp_json_string(mcp_json_get(r->ask.error, "message"));
+    return r->ask.error && (number(r, "line") || number(r, "offset")) && !number(r, "tail") &&
+           (mcp_str_eq(message, MCP_STR("Resource not found"))
+                ? !is_file(r) || memchr(r->uri.ptr, '?', r->uri.len)
+                : code == MCP_CODE_INVALID_PARAMS);
+}
+
+/* Returns whether a file is too large to be read as it was asked for, and takes its size. */
+static bool is_huge(reading *r)
+{
+    const mcp_json *data = mcp_json_get(r->ask.error, "data");
+    r->size = mcp_json_int(mcp_json_get(data, "size"), 0);
+    return mcp_json_get(data, "limit") && is_file(r) && !memchr(r->uri.ptr, '?', r->uri.len) &&
+           !number(r, "tail") && !number(r, "offset") && !number(r, "length");
+}
+
+/* Returns whether the answer is JSON that has to be cut. */
+static bool is_large_json(const reading *r)
+{
+    const mcp_json *content = mcp_json_at(mcp_json_get(r->ask.result, "contents"), 0);
+    mcp_str type = mcp_json_string(mcp_json_get(content, "mimeType"));
+    size_t len = mcp_json_string(mcp_json_get(content, "text")).len;
+    return (len > r->most || r->step == AT_WHOLE) && !is_file(r) && !r->only_json &&
+           mcp_str_eq(type, MCP_STR("application/json")) &&
+           !memmem(r->uri.ptr, r->uri.len, "format=", 7);
 }
 
 static bool is_not_found(const reading *r)
@@ -182,7 +371,7 @@ static int try_list(reading *r)
 static void put_uri(mcp_json_writer *w, const void *user)
 {
     const reading *r = user;
-    mcp_json_put_str(w, "uri", r->step == AT_FOLDER ? r->folder : r->uri);
+    mcp_json_put_str(w, "uri", r->step == AT_FOLDER ? r->folder : r->asked);
 }
 
 #define PART(kind, name, title, about, parameters)     parameters
@@ -196,26 +385,60 @@ enum {
     PARTS_ROOM = COMMON_PARTS(PART, ROOM, ROOM),
 };
 
-/* Appends the arguments to the URI as a query. Returns NULL if memory is exhausted. */
-static const char *with_parts(mcp_request *req, mcp_str uri, const mcp_json *arguments)
+/* Appends a parameter to the URI in `to`, which has room for it. */
+static void add_part(char *to, const char *name, uint64_t value)
 {
-    size_t room = uri.len + PARTS_ROOM;
-    char *to = mcp_request_alloc(req, room);
+    char sign = strchr(to, '?') ? '&' : '?';
+    sprintf(strchr(to, 0), "%c%s=%llu", sign, name, (unsigned long long)value);
+}
+
+/* Sets what is read: the URI and, with `parts`, the arguments as its query. */
+static int set_asked(reading *r, bool parts_too)
+{
+    char *to = mcp_request_alloc(r->req, r->uri.len + PARTS_ROOM);
     if (!to)
-        return NULL;
-    memcpy(to, uri.ptr, uri.len);
-    size_t len = uri.len;
-    char sign = memchr(uri.ptr, '?', uri.len) ? '&' : '?';
-    for (size_t i = 0; i < PARTS; i++) {
-        int64_t number = mcp_json_int(mcp_json_get(arguments, parts[i]), -1);
-        if (number < 0)
-            continue;
-        len +=
-            (size_t)snprintf(to + len, room - len, "%c%s=%lld", sign, parts[i], (long long)number);
-        sign = '&';
+        return MCP_ENOMEM;
+    memcpy(to, r->uri.ptr, r->uri.len);
+    to[r->uri.len] = 0;
+    for (size_t i = 0; parts_too && i < PARTS; i++)
+        if (mcp_json_int(mcp_json_get(r->arguments, parts[i]), -1) >= 0)
+            add_part(to, parts[i], number(r, parts[i]));
+    r->asked = mcp_str_from(to);
+    return MCP_OK;
+}
+
+/* Sets the next lines of a huge file, as many as usually fit. */
+static int set_begin(reading *r)
+{
+    uint64_t lines = r->most / USUAL_LINE + 1, wanted = number(r, "lines");
+    char *to = mcp_request_alloc(r->req, r->uri.len + PARTS_ROOM);
+    if (!to)
+        return MCP_ENOMEM;
+    memcpy(to, r->uri.ptr, r->uri.len);
+    to[r->uri.len] = 0;
+    add_part(to, "line", number(r, "line") ? number(r, "line") : 1);
+    add_part(to, "lines", wanted && wanted < lines ? wanted : lines);
+    r->asked = mcp_str_from(to);
+    return MCP_OK;
+}
+
+/* Adds or removes format=text. */
+static int set_text(reading *r, bool text)
+{
+    static const char form[] = "format=text";
+    if (!text) {
+        r->uri.len -= sizeof(form);
+    } else {
+        char *to = mcp_request_alloc(r->req, r->uri.len + sizeof(form) + 1);
+        if (!to)
+            return MCP_ENOMEM;
+        r->uri.len = (size_t)sprintf(to, "%.*s%c%s", (int)r->uri.len, r->uri.ptr,
+                                     memchr(r->uri.ptr, '?', r->uri.len) ? '&' : '?', form);
+        r->uri.ptr = to;
     }
-    to[len] = '\0';
-    return to;
+    r->as_text = text;
+    r->only_json = !text;
+    return set_asked(r, r->step == AT_RESOURCE);
 }
 
 /* ---- steps ----------------------------------------------------------------------------------- */
@@ -241,7 +464,7 @@ static int ask(reading *r, step what)
                           .user = r,
                           .list_mount = list_mount,
                           .mounts_user = r,
-                          .progress = what == AT_RESOURCE};
+                          .progress = what < AT_FOLDER};
     return common_loopback_ask(r->all->bridge->loopback, &r->ask);
 }
 
@@ -250,7 +473,7 @@ static int ask(reading *r, step what)
 static int find_similar(reading *r)
 {
     int rc = MCP_OK;
-    if (r->step == AT_RESOURCE) {
+    if (r->step < AT_FOLDER) {
         r->near.name = bridge_last_piece(r->uri);
         r->folder = (mcp_str){r->uri.ptr, (size_t)(r->near.name.ptr - r->uri.ptr)};
         r->folder.len -= r->folder.len > 0; /* the slash */
@@ -259,7 +482,7 @@ static int find_similar(reading *r)
     }
     if (rc != MCP_OK || r->near.n || r->step == AT_LIST)
         return rc == MCP_OK ? MCP_ENOTFOUND : rc;
-    return ask(r, r->step == AT_RESOURCE && r->folder.len ? AT_FOLDER : AT_LIST);
+    return ask(r, r->step < AT_FOLDER && r->folder.len ? AT_FOLDER : AT_LIST);
 }
 
 static int reply(reading *r)
@@ -275,11 +498,33 @@ static int reply(reading *r)
     return put_contents(r);
 }
 
+/* Asks again if the answer is no use for this tool. Returns MCP_ENOTFOUND if it is. */
+static int ask_again(reading *r)
+{
+    int rc;
+    if (r->ask.rc != MCP_OK || r->step > AT_WHOLE)
+        return MCP_ENOTFOUND;
+    if (r->as_text && r->ask.error)
+        return (rc = set_text(r, false)) == MCP_OK ? ask(r, r->step) : rc;
+    if (r->step == AT_RESOURCE && knows_no_lines(r))
+        return (rc = set_asked(r, false)) == MCP_OK ? ask(r, AT_WHOLE) : rc;
+    if (r->step == AT_RESOURCE && is_huge(r))
+        return (rc = set_begin(r)) == MCP_OK ? ask(r, AT_BEGIN) : rc;
+    if (!r->as_text && is_large_json(r))
+        return (rc = set_text(r, true)) == MCP_OK ? ask(r, r->step) : rc;
+    return MCP_ENOTFOUND;
+}
+
 /* Continues after an answer. */
 static int advance(reading *r)
 {
-    int rc = MCP_OK;
-    if (r->step == AT_RESOURCE && !is_not_found(r)) {
+    int rc;
+    do
+        rc = ask_again(r);
+    while (rc == MCP_OK);
+    if (rc != MCP_ENOTFOUND)
+        return rc;
+    if (r->step < AT_FOLDER && !is_not_found(r)) {
         rc = reply(r);
     } else {
         do
@@ -307,13 +552,18 @@ int bridge_call_read(mcp_request *req, const mcp_json *arguments, void *user)
 {
     mcp_str uri = mcp_json_string(mcp_json_get(arguments, "uri"));
     reading *r = mcp_request_alloc(req, sizeof(*r));
-    const char *whole = r ? with_parts(req, uri, arguments) : NULL;
-    if (!whole)
+    if (!r)
         return MCP_ENOMEM;
-    *r = (reading){.all = user, .req = req, .uri = mcp_str_from(whole)};
+    *r = (reading){.all = user,
+                   .req = req,
+                   .arguments = arguments,
+                   .most = bridge_most_bytes(user, arguments),
+                   .uri = uri};
     if (memchr(uri.ptr, 0, uri.len))
         return mcp_reply_tool_error(
             req, "uri contains NUL, which is not allowed in a URI: encode it as %%00.");
-    int rc = ask(r, AT_RESOURCE);
+    int rc = set_asked(r, true);
+    if (rc == MCP_OK)
+        rc = ask(r, AT_RESOURCE);
     return rc == MCP_OK ? advance(r) : rc;
 }

@@ -123,7 +123,8 @@ static const char search_output[] = OBJECT("\"files\",\"searched\",\"skipped\"",
 static const char read_input[] = OBJECT("\"uri\"",
     "\"uri\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":8192,\"description\":\"A URI from "
     "list_resources, or a template with its placeholders filled in; it may have parameters\"}"
-    COMMON_PARTS(PARAMETERS, PARAMETER, PARAMETER));
+    COMMON_PARTS(PARAMETERS, PARAMETER, PARAMETER) ","
+    MAX_TOKENS);
 /* clang-format on */
 
 size_t bridge_most_bytes(const bridge_tools *all, const mcp_json *arguments)
