@@ -24,6 +24,17 @@ static bool offered(const mcp_request *req, void *user)
     return o->now->resource_tools || mcp_bridge_tools_only(req, NULL);
 }
 
+static size_t roots(void *user)
+{
+    return ((const offer *)user)->places.count;
+}
+
+static const char *root(const mcp_request *req, size_t index, void *user)
+{
+    const source_places *p = &((const offer *)user)->places;
+    return places_may(p, index, req) ? p->items[index] : NULL;
+}
+
 /* ---- the build ------------------------------------------------------------------------------- */
 
 /* Adds the resource tools: for all clients, or only for clients that show nothing but tools. */
@@ -32,7 +43,9 @@ static int add_tools(offer *o, mcp_server *server, mcp_error *error)
     search_source files;
     int rc = MCP_OK;
     if (!o->bridge)
-        rc = mcp_bridge_new(server, MCP_OPTIONS(mcp_bridge_options, .offered = offered, .user = o),
+        rc = mcp_bridge_new(server,
+                            MCP_OPTIONS(mcp_bridge_options, .offered = offered, .roots = roots,
+                                        .root = root, .user = o),
                             &o->bridge, error);
     if (rc == MCP_OK)
         mcp_bridge_limit(o->bridge, (size_t)o->now->answer_tokens);

@@ -2,6 +2,7 @@
  * have checked the types; this file makes the checks that a schema cannot express.
  */
 #define _GNU_SOURCE
+#include "names.h"
 #include "pieces.h"
 #include "walk.h"
 
@@ -121,6 +122,22 @@ static int take_needle(bridge_walk *w, const mcp_json *arguments, bool *replied)
     return *replied ? mcp_reply_tool_error(w->req, "query: %s", why) : rc;
 }
 
+/* A path is understood as the URI of a source, if there is no doubt which. */
+static int take_under(bridge_walk *w, const mcp_json *arguments, bool *replied)
+{
+    bridge_names *meant = mcp_request_alloc(w->req, sizeof(*meant));
+    mcp_str given = mcp_json_string(mcp_json_get(arguments, "under"));
+    if (!meant)
+        return MCP_ENOMEM;
+    int rc = bridge_under_of(w->all, w->req, given, meant, &w->query.under);
+    *replied = rc == MCP_OK && given.len && !w->query.under.len;
+    if (!*replied)
+        return rc;
+    mcp_str a = meant->items[0].uri, b = meant->items[1].uri;
+    return mcp_reply_tool_error(w->req, "under may mean several places. Give its URI: %.*s or %.*s",
+                                (int)a.len, a.ptr, (int)b.len, b.ptr);
+}
+
 static void take_kind(bridge_walk *w, const mcp_json *arguments)
 {
     mcp_str kind = mcp_json_string(mcp_json_get(arguments, "kind"));
@@ -153,7 +170,8 @@ static int take_all(bridge_walk *w, const mcp_json *arguments, bool *replied)
     w->structured = bridge_reads_structured(w->req);
     if (w->tool == BRIDGE_SEARCH)
         w->query.kinds = SEARCH_FILES | SEARCH_OTHERS;
-    w->query.under = mcp_json_string(mcp_json_get(arguments, "under"));
+    if (rc == MCP_OK && !*replied)
+        rc = take_under(w, arguments, replied);
     w->only_templates =
         w->tool == BRIDGE_LIST && mcp_json_bool(mcp_json_get(arguments, "templates"), false);
     if (rc == MCP_OK && !*replied)

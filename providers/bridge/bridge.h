@@ -23,6 +23,10 @@ typedef struct mcp_bridge_options {
     size_t size;
     /* See mcp_tool.offered. Gets `user`. If it is NULL, the tools are offered to all clients. */
     bool (*offered)(const mcp_request *req, void *user);
+    /* The number of sources, and the URI of one of them, or NULL if the caller may not see it. Paths
+     * are relative to these. May be NULL. Get `user`. */
+    size_t (*roots)(void *user);
+    const char *(*root)(const mcp_request *req, size_t index, void *user);
     void *user;
     const mcp_allocator *allocator; /* also called from the host's worker threads */
 } mcp_bridge_options;

@@ -18,10 +18,12 @@
 
 #include "cut.h"
 #include "file_parts.h"
+#include "names.h"
 
 enum {
     MOST_BYTES = 4 << 20, /* limit for pictures, which a host has to process in one message */
     USUAL_LINE = 64,      /* bytes, for the number of lines of a huge file that are read */
+    LINES_BEFORE = 20,    /* shown before the line of a name like a.c:120, and after it */
 };
 
 typedef enum step {
@@ -30,6 +32,7 @@ typedef enum step {
     AT_BEGIN,        /* reading the next lines of a file that is larger than any answer */
     AT_FOLDER,       /* reading the folder that a missing resource would be in */
     AT_LIST,         /* nothing similar was found there: reading the first page of the list */
+    AT_NAME,         /* reading each URI that a name may mean */
 } step;
 
 typedef struct reading {
@@ -38,12 +41,17 @@ typedef struct reading {
     const mcp_json *arguments;
     size_t most; /* bytes of the answer */
     step step;
-    mcp_str uri;    /* of the resource, with its query */
-    mcp_str asked;  /* the same with the arguments; what is read now */
-    mcp_str folder; /* the folder that should contain the resource, or empty */
-    bool as_text;   /* the URI has format=text now, because its JSON is too large */
-    bool only_json; /* it does not have this form */
-    int64_t size;   /* of a huge file */
+    mcp_str given; /* by the caller */
+    bridge_names names;
+    size_t name;              /* which of them is read now */
+    size_t n_found, found[2]; /* which of them exist */
+    uint64_t line;            /* that the name had, or 0 */
+    mcp_str uri;              /* of the resource, with its query */
+    mcp_str asked;            /* the same with the arguments; what is read now */
+    mcp_str folder;           /* the folder that should contain the resource, or empty */
+    bool as_text;             /* the URI has format=text now, because its JSON is too large */
+    bool only_json;           /* it does not have this form */
+    int64_t size;             /* of a huge file */
     common_ask ask;
     bridge_near near;
 } reading;
@@ -52,7 +60,17 @@ typedef struct reading {
 static uint64_t number(const reading *r, const char *name)
 {
     int64_t n = mcp_json_int(mcp_json_get(r->arguments, name), 0);
+    if (r->line && strcmp(name, "line") == 0)
+        return r->line > LINES_BEFORE ? r->line - LINES_BEFORE : 1;
+    if (r->line && strcmp(name, "lines") == 0)
+        return 2 * LINES_BEFORE + 1;
     return n > 0 ? (uint64_t)n : 0;
+}
+
+/* Returns whether the call, or the name, has one of these parameters. */
+static bool has_number(const reading *r, const char *name)
+{
+    return number(r, name) || mcp_json_int(mcp_json_get(r->arguments, name), -1) >= 0;
 }
 
 static bool is_file(const reading *r)
@@ -147,6 +165,11 @@ static int put_hint(reading *r, const bridge_cut *c, mcp_str whole)
 {
     if (r->step == AT_BEGIN && !c->more) /* huge: there is more than was read */
         return put_next_line(r, c);
+    if (r->line && c->text.len && !c->more)
+        return mcp_reply_textf(r->req, "Lines %llu to %llu of %.*s.",
+                               (unsigned long long)number(r, "line"),
+                               (unsigned long long)(number(r, "line") + c->last - c->first),
+                               (int)r->uri.len, r->uri.ptr);
     if (!c->text.len && (number(r, "line") || number(r, "offset")))
         return mcp_reply_text(r->req, "There is nothing from there on.");
     if (!c->more)
@@ -275,7 +298,7 @@ static int reply_not_found(const reading *r)
     return mcp_reply_tool_error(r->req,
                                 "There is no resource %.*s, or it is not served.%s%s%s%s%s%s%s Use "
                                 "list_resources or find_resources to see what is available.",
-                                r->asked.len < 500 ? (int)r->asked.len : 500, r->asked.ptr,
+                                r->given.len < 500 ? (int)r->given.len : 500, r->given.ptr,
                                 before[0], uris[0], before[1], uris[1], before[2], uris[2],
                                 n->n ? "?" : "");
 }
@@ -401,7 +424,7 @@ static int set_asked(reading *r, bool parts_too)
     memcpy(to, r->uri.ptr, r->uri.len);
     to[r->uri.len] = 0;
     for (size_t i = 0; parts_too && i < PARTS; i++)
-        if (mcp_json_int(mcp_json_get(r->arguments, parts[i]), -1) >= 0)
+        if (has_number(r, parts[i]))
             add_part(to, parts[i], number(r, parts[i]));
     r->asked = mcp_str_from(to);
     return MCP_OK;
@@ -515,10 +538,70 @@ static int ask_again(reading *r)
     return MCP_ENOTFOUND;
 }
 
+/* Replies that a path is in several sources. */
+static int reply_both(const reading *r)
+{
+    mcp_str a = r->names.items[r->found[0]].uri, b = r->names.items[r->found[1]].uri;
+    return mcp_reply_tool_error(r->req, "%.*s is in %zu sources. Read one by its URI: %.*s or %.*s",
+                                r->given.len < 500 ? (int)r->given.len : 500, r->given.ptr,
+                                r->n_found, (int)a.len, a.ptr, (int)b.len, b.ptr);
+}
+
+static int ask_name(reading *r)
+{
+    r->uri = r->names.items[r->name].uri;
+    int rc = set_asked(r, false);
+    return rc == MCP_OK ? ask(r, AT_NAME) : rc;
+}
+
+/* Reads the one that was meant; if there is none, the first, so that similar ones are looked for. */
+static int ask_meant(reading *r)
+{
+    size_t meant = r->n_found ? r->found[0] : 0;
+    r->uri = r->names.items[meant].uri;
+    r->line = has_number(r, "line") ? 0 : r->names.items[meant].line;
+    int rc = set_asked(r, true);
+    return rc == MCP_OK ? ask(r, AT_RESOURCE) : rc;
+}
+
+/* A file that is too large to be read at once exists, too. */
+static bool exists(const reading *r)
+{
+    return r->ask.result || mcp_json_get(mcp_json_get(r->ask.error, "data"), "limit");
+}
+
+/* Takes the answer about one URI that the name may mean. Files go before what else has the path, and
+ * a name goes before the same name without its line. Returns MCP_EEXIST if there are several. */
+static int take_name(reading *r)
+{
+    const bridge_names *n = &r->names;
+    if (r->ask.rc != MCP_OK)
+        return r->ask.rc;
+    if (exists(r)) {
+        if (r->n_found < 2)
+            r->found[r->n_found] = r->name;
+        r->n_found++;
+    }
+    size_t first = r->found[0], next = ++r->name;
+    if (next < n->n && (!r->n_found || (n->items[next].file == n->items[first].file &&
+                                        (n->items[next].line != 0) == (n->items[first].line != 0))))
+        return ask_name(r);
+    return r->n_found > 1 ? MCP_EEXIST : ask_meant(r);
+}
+
 /* Continues after an answer. */
 static int advance(reading *r)
 {
-    int rc;
+    int rc = MCP_OK;
+    while (rc == MCP_OK && r->step == AT_NAME)
+        rc = take_name(r);
+    if (rc != MCP_OK) {
+        if (rc == MCP_EEXIST)
+            rc = reply_both(r);
+        if (rc != MCP_PENDING)
+            common_ask_clear(&r->ask);
+        return rc;
+    }
     do
         rc = ask_again(r);
     while (rc == MCP_OK);
@@ -558,12 +641,17 @@ int bridge_call_read(mcp_request *req, const mcp_json *arguments, void *user)
                    .req = req,
                    .arguments = arguments,
                    .most = bridge_most_bytes(user, arguments),
+                   .given = uri,
                    .uri = uri};
     if (memchr(uri.ptr, 0, uri.len))
         return mcp_reply_tool_error(
             req, "uri contains NUL, which is not allowed in a URI: encode it as %%00.");
-    int rc = set_asked(r, true);
+    int rc = bridge_names_of(r->all, req, uri, &r->names);
+    if (rc == MCP_OK && r->names.n)
+        r->uri = r->names.items[0].uri;
     if (rc == MCP_OK)
-        rc = ask(r, AT_RESOURCE);
+        rc = set_asked(r, true);
+    if (rc == MCP_OK)
+        rc = r->names.n > 1 ? ask_name(r) : ask(r, AT_RESOURCE);
     return rc == MCP_OK ? advance(r) : rc;
 }
