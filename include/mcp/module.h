@@ -156,6 +156,11 @@ typedef struct mcp_module {
      * MCP_OK if it found no mistake. If this is NULL, or beyond `size` in a module of an earlier
      * version, the first request for the source finds these mistakes. */
     int (*look)(const char *source, const mcp_json *options, const char *name, mcp_error *error);
+
+    /* What a model may do with a source, for the instructions of a server: URI templates without
+     * the prefix of the source, separated by ", ", about three of them. If this is NULL, or beyond
+     * `size`, the instructions name only the prefix. */
+    const char *uses;
 } mcp_module;
 
 /* The symbol that a loader looks up, a `const mcp_module`. */

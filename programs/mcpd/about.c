@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include "about.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,8 +45,8 @@ char *about_first(const settings *s)
 static const char by_methods[] = "\nList them with resources/list; read one by its URI.";
 static const char by_tools[] =
     "\nList them with resources/list or the tool list_resources; read one by its URI, with "
-    "resources/read or the tool read_resource. The tools find_resources and search_resources find "
-    "them by name and by content.";
+    "resources/read or the tool read_resource (which takes paths like src/a.c:12, too). The tools "
+    "find_resources and search_resources find them by name and by content.";
 static const char by_either[] =
     "\nList them with resources/list, or the tool list_resources if there is one; read one by "
     "its URI, with resources/read or read_resource.";
@@ -71,6 +72,8 @@ static void put_module(FILE *to, const char *place, const mcp_module *module, co
 {
     bool shown = !name && module->source_is_path && is_utf8(text);
     fprintf(to, "\n- %s (%s%s%s)", place, module->name, shown ? ": " : "", shown ? text : "");
+    if (module->size >= offsetof(mcp_module, uses) + sizeof(module->uses) && module->uses)
+        fprintf(to, ": %s", module->uses);
 }
 
 /* Writes a source of the command line. If its options are invalid, mounting reports the error. */
@@ -142,7 +145,10 @@ char *about_all(const settings *s, modules *m, about_place *place_of, void *user
     FILE *to = s->sources.count ? open_memstream(&text, &size) : NULL;
     if (!to)
         return NULL;
-    fprintf(to, "This server offers the following as resources (their URIs, or how these begin):");
+    fputs(
+        "This server offers the following as resources (their URIs, or how these begin; then what "
+        "may follow):",
+        to);
     size_t n = put_sources(to, s, m, place_of, user, &files);
     put_how_to(to, s, files > 0, files < n);
     fputs(" Resources are read-only.", to);

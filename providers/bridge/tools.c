@@ -122,7 +122,8 @@ static const char search_output[] = OBJECT("\"files\",\"searched\",\"skipped\"",
 
 static const char read_input[] = OBJECT("\"uri\"",
     "\"uri\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":8192,\"description\":\"A URI from "
-    "list_resources, or a template with its placeholders filled in; it may have parameters\"}"
+    "list_resources, a template with its placeholders filled in, or a path; it may have "
+    "parameters\"}"
     COMMON_PARTS(PARAMETERS, PARAMETER, PARAMETER) ","
     MAX_TOKENS);
 /* clang-format on */
@@ -190,8 +191,11 @@ static const mcp_tool tools[] = {
      .name = "read_resource",
      .title = "Read a resource",
      .description =
-         "Reads a resource by its URI: a file, a folder's listing, or any other resource of "
-         "list_resources and its templates. Read large files in parts, by one of" FILE_PARAMETERS
+         "Reads a resource by its URI or path: a file (src/a.c, src/a.c:12), a folder's listing, "
+         "or "
+         "any other resource of list_resources and its templates. A large one is given in parts; "
+         "the "
+         "answer says how to go on. To choose a part of a file, use one of" FILE_PARAMETERS
          " as the schema says.",
      .input_schema = read_input,
      READ_ONLY,

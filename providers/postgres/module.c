@@ -21,4 +21,6 @@ static int describe(const char *source, const mcp_json *options, const char *nam
 }
 
 MCP_MODULE(postgres, .about = "PostgreSQL databases", .options_schema = mcp_postgres_schema,
-           .mount = mount, .describe = describe, .check = check);
+           .mount = mount, .describe = describe, .check = check,
+           .uses = "{schema}/{table}, {schema}/{table}/rows{?limit,offset,format}, "
+                   "{schema}/{table}/row{/key*}");

@@ -291,6 +291,12 @@ END
     printf '%s\n' "$initialize" | "$MCPD" --module "$NOTES" notes:a 'notes:b?name=second&separator=;' . >out
     instructions=$(jq -r .result.instructions out)
     [[ "$instructions" == *$'\n- notes://all/ (notes)\n- notes://second/ (notes)\n- file://'"$PWD"$'\n'*resources/templates/list* ]]
+    # what may follow the URI of a source, if its module says it
+    if [ -e "$MCP_BUILD_DIR/programs/lib/mcp/sqlite.so" ]; then
+        sqlite3 shop.db 'CREATE TABLE t(x)'
+        instructions=$(printf '%s\n' "$initialize" | "$MCPD" sqlite:shop.db | jq -r .result.instructions)
+        [[ "$instructions" == *$'\n- sqlite://shop/ (sqlite: '*$'shop.db): {table}, {table}/rows{?limit,offset,format}, {table}/row{/key*}\n'* ]]
+    fi
 }
 
 @test "mcpd is not linked with the library of any module" {
