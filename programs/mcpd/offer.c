@@ -35,6 +35,12 @@ static const char *root(const mcp_request *req, size_t index, void *user)
     return places_may(p, index, req) ? p->items[index] : NULL;
 }
 
+static const char *folder(size_t index, void *user)
+{
+    const source_places *p = &((const offer *)user)->places;
+    return index < p->count ? p->paths[index] : NULL;
+}
+
 /* ---- the build ------------------------------------------------------------------------------- */
 
 /* Adds the resource tools: for all clients, or only for clients that show nothing but tools. */
@@ -45,7 +51,7 @@ static int add_tools(offer *o, mcp_server *server, mcp_error *error)
     if (!o->bridge)
         rc = mcp_bridge_new(server,
                             MCP_OPTIONS(mcp_bridge_options, .offered = offered, .roots = roots,
-                                        .root = root, .user = o),
+                                        .root = root, .folder = folder, .user = o),
                             &o->bridge, error);
     if (rc == MCP_OK)
         mcp_bridge_limit(o->bridge, (size_t)o->now->answer_tokens);

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "places.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,8 +13,9 @@ int places_begin(source_places *p, size_t count)
 {
     places_clear(p);
     p->items = calloc(count ? count : 1, sizeof(*p->items));
-    p->count = p->items ? count : 0;
-    return p->items ? MCP_OK : MCP_ENOMEM;
+    p->paths = calloc(count ? count : 1, sizeof(*p->paths));
+    p->count = p->items && p->paths ? count : 0;
+    return p->items && p->paths ? MCP_OK : MCP_ENOMEM;
 }
 
 /* Returns "file://" and the path as in URIs. Returns NULL if out of memory, or if the path does not
@@ -39,6 +41,14 @@ int places_keep(source_places *p, size_t index, const source *s, const mcp_serve
     return p->items[index] ? MCP_OK : MCP_ENOMEM;
 }
 
+int places_keep_path(source_places *p, size_t index, const char *path)
+{
+    errno = 0;
+    free(p->paths[index]);
+    p->paths[index] = place_of_path(path);
+    return p->paths[index] || errno != ENOMEM ? MCP_OK : MCP_ENOMEM;
+}
+
 bool places_may(const source_places *p, size_t index, const mcp_request *req)
 {
     if (index >= p->count || !p->items[index])
@@ -49,7 +59,8 @@ bool places_may(const source_places *p, size_t index, const mcp_request *req)
 void places_clear(source_places *p)
 {
     for (size_t i = 0; i < p->count; i++)
-        free(p->items[i]);
+        free(p->items[i]), free(p->paths[i]);
     free(p->items);
+    free(p->paths);
     *p = (source_places){0};
 }

@@ -120,6 +120,8 @@ static int mount_placed(offer *o, const source *s, const mcp_module *module, pur
         rc = check_absent(module, placed, options, name, error);
         if (rc == MCP_OK)
             rc = leave_out(o, s, placed, error);
+    } else if (server && rc == MCP_OK && module->source_is_path) {
+        rc = places_keep_path(&o->placing, (size_t)(s - o->now->sources.items), placed);
     }
     mcp_json_free(doc);
     free(placed);

@@ -27,6 +27,8 @@ typedef struct mcp_bridge_options {
      * are relative to these. May be NULL. Get `user`. */
     size_t (*roots)(void *user);
     const char *(*root)(const mcp_request *req, size_t index, void *user);
+    /* The file: URI of the folder or file that a source reads, or NULL. May be NULL. */
+    const char *(*folder)(size_t index, void *user);
     void *user;
     const mcp_allocator *allocator; /* also called from the host's worker threads */
 } mcp_bridge_options;

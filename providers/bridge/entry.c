@@ -66,6 +66,58 @@ static bool begins(mcp_str text, mcp_str with)
     return text.len >= with.len && (!with.len || memcmp(text.ptr, with.ptr, with.len) == 0);
 }
 
+/* Returns the URI of the file that the folder of this source has at a path, or nothing if memory is
+ * exhausted. */
+static mcp_str file_at(bridge_walk *w, const char *folder, mcp_str path)
+{
+    size_t len = strlen(folder), decoded;
+    w->scratch.len = w->twin.len = 0;
+    if (common_buffer_reserve(&w->scratch, path.len + 1) != MCP_OK ||
+        common_buffer_reserve(&w->twin, len + 2 + MCP_URI_ENCODED_SIZE(path.len)) != MCP_OK ||
+        mcp_uri_decode(path, w->scratch.ptr, path.len + 1, &decoded) != MCP_OK)
+        return (mcp_str){0};
+    memcpy(w->twin.ptr, folder, len);
+    w->twin.ptr[len++] = '/';
+    len += mcp_uri_encode_path((mcp_str){w->scratch.ptr, decoded}, w->twin.ptr + len);
+    return (mcp_str){w->twin.ptr, len};
+}
+
+static bool is_in_folder(bridge_walk *w, mcp_str file)
+{
+    for (size_t i = 0; file.len && i < w->all->n; i++)
+        if (w->all->sources[i].has && w->all->sources[i].has(file, w->all->sources[i].user))
+            return mcp_request_may(w->req, MCP_ITEM_RESOURCE, file);
+    return false;
+}
+
+/* Returns whether a folder that is served, too, has this file of a repository. Whoever asks for the
+ * files of the repository gets them. */
+static bool is_twin(bridge_walk *w, mcp_str uri)
+{
+    const mcp_bridge_options *o = &w->all->bridge->options;
+    if (!o->folder || !o->root || !o->roots || !begins(uri, MCP_STR("git:")))
+        return false;
+    for (size_t i = 0; i < o->roots(o->user); i++) {
+        const char *root = o->root(w->req, i, o->user), *folder = o->folder(i, o->user);
+        size_t len = root ? strlen(root) : 0;
+        mcp_str head = MCP_STR("HEAD/");
+        if (!len || !folder || uri.len <= len + head.len || memcmp(uri.ptr, root, len) != 0 ||
+            memcmp(uri.ptr + len, head.ptr, head.len) != 0)
+            continue;
+        mcp_str path = {uri.ptr + len + head.len, uri.len - len - head.len};
+        return w->query.under.len < len + head.len && is_in_folder(w, file_at(w, folder, path));
+    }
+    return false;
+}
+
+/* Leaves out what a folder has, and counts it. */
+static bool is_first(bridge_walk *w, mcp_str uri)
+{
+    bool twin = is_twin(w, uri);
+    w->twins += twin;
+    return !twin;
+}
+
 bool bridge_wants(bridge_walk *w, const mcp_json *entry)
 {
     const search_query *q = &w->query;
@@ -73,11 +125,11 @@ bool bridge_wants(bridge_walk *w, const mcp_json *entry)
     if (!(q->kinds & kind_of(entry)) || !begins(uri, q->under))
         return false;
     if (!q->glob.len && !q->part.len)
-        return true;
+        return is_first(w, uri);
     mcp_str path = path_of(w, uri), name = member(entry, "name");
     return (search_path_fits(q->glob, name, path) ||
             search_path_fits(q->glob, last_of(path), path)) &&
-           has_part(q, name, member(entry, "title"), path);
+           has_part(q, name, member(entry, "title"), path) && is_first(w, uri);
 }
 
 bool bridge_wants_template(bridge_walk *w, const mcp_json *tmpl)

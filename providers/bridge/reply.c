@@ -209,6 +209,16 @@ static int put_summary(bridge_walk *w)
     return rc == MCP_OK ? put_named(w, &w->templates) : rc;
 }
 
+static int put_twins(bridge_walk *w)
+{
+    char text[80];
+    if (!w->twins)
+        return MCP_OK;
+    snprintf(text, sizeof(text), "%zu %s in the folder, too.\n", w->twins,
+             w->twins == 1 ? "file at HEAD is" : "files at HEAD are");
+    return put(&w->notes, text);
+}
+
 static int put_nothing(bridge_walk *w)
 {
     if (w->results.count || w->n_templates)
@@ -309,6 +319,8 @@ static int reply(bridge_walk *w)
 {
     mcp_str json;
     int rc = w->tool == BRIDGE_SEARCH ? put_summary(w) : put_nothing(w);
+    if (rc == MCP_OK)
+        rc = put_twins(w);
     if (rc == MCP_OK)
         rc = put_named(w, &w->left_out);
     if (rc == MCP_OK)

@@ -422,8 +422,9 @@ static int finish(bridge_walk *w)
     int rc = bridge_walk_reply(w);
     common_ask_clear(&w->page);
     common_ask_clear(&w->one);
-    common_buffer *buffers[] = {&w->turn.next, &w->cursor, &w->templates, &w->searches, &w->token,
-                                &w->scratch,   &w->part,   &w->after,     &w->left_out, &w->notes};
+    common_buffer *buffers[] = {&w->turn.next, &w->cursor,  &w->templates, &w->searches,
+                                &w->token,     &w->scratch, &w->part,      &w->after,
+                                &w->left_out,  &w->notes,   &w->twin};
     for (size_t i = 0; i < sizeof(buffers) / sizeof(*buffers); i++)
         common_buffer_free(buffers[i]);
     search_results_free(&w->results);
@@ -465,7 +466,7 @@ int bridge_walk_run(bridge_walk *w)
 {
     const mcp_allocator *alloc = &w->all->alloc;
     common_buffer *buffers[] = {&w->turn.next, &w->cursor, &w->templates, &w->searches, &w->scratch,
-                                &w->part,      &w->after,  &w->left_out,  &w->notes};
+                                &w->part,      &w->after,  &w->left_out,  &w->notes,    &w->twin};
     for (size_t i = 0; i < sizeof(buffers) / sizeof(*buffers); i++)
         common_buffer_init(buffers[i], alloc);
     w->began = w->slice = search_now();

@@ -50,8 +50,8 @@ typedef struct bridge_walk {
     bool has_token;
     common_buffer token; /* cursor of the current page */
     common_ask page, one;
-    int64_t slice;         /* when other requests last got a turn */
-    common_buffer scratch; /* reused for each entry */
+    int64_t slice;               /* when other requests last got a turn */
+    common_buffer scratch, twin; /* reused for each entry */
     mcp_json_iter entries;
     const mcp_json *entry; /* borrowed from `page` */
     size_t at;             /* number of processed entries of the page */
@@ -62,6 +62,7 @@ typedef struct bridge_walk {
     size_t parts;
     int64_t part_began; /* when the first part was searched */
 
+    size_t twins; /* entries that are left out, because a folder has them */
     size_t n_templates;
     bool more_templates;
     common_buffer templates; /* templates that were not searched, for search_resources */

@@ -194,7 +194,20 @@ static int run(search_turn *t, void *user)
     return files_sweep_run(&s->sweep);
 }
 
+static bool has(mcp_str uri, void *user)
+{
+    const files *f = user;
+    files_target target;
+    struct stat st;
+    int fd;
+    if (files_uri_parse(&f->roots, uri, &target) != MCP_OK ||
+        files_root_open(&f->roots.items[target.root], target.rel, &fd, &st) != MCP_OK)
+        return false;
+    close(fd);
+    return true;
+}
+
 search_source mcp_files_search(mcp_files *handle)
 {
-    return (search_source){.prefix = "file:", .run = run, .user = handle};
+    return (search_source){.prefix = "file:", .run = run, .has = has, .user = handle};
 }

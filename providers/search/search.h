@@ -126,6 +126,9 @@ typedef struct search_source {
     /* Adds matching entries that the caller may see, up to the limits of results and time. Returns
      * MCP_OK if the turn has ended, or MCP_PENDING if it will end later. */
     int (*run)(search_turn *turn, void *user);
+    /* Returns whether the source has this resource now. Rules of access are not asked. May be NULL.
+     */
+    bool (*has)(mcp_str uri, void *user);
     void *user;
 } search_source;
 

@@ -11,7 +11,7 @@
 #include "failalloc.h"
 #include "files.h"
 
-enum { ROOTS = 4 };
+enum { ROOTS = 5 };
 
 typedef struct peer {
     tree t;
@@ -53,6 +53,22 @@ static int read_echo(mcp_request *req, mcp_str uri, const mcp_uri_match *match, 
     return mcp_reply_textf(req, "read %.*s", (int)uri.len, uri.ptr);
 }
 
+/* The repository of the first folder. */
+static const char *folder(size_t index, void *user)
+{
+    return index == 4 ? ((peer *)user)->roots[1] : NULL;
+}
+
+static int read_at_head(mcp_request *req, mcp_str uri, const mcp_uri_match *match, void *user)
+{
+    (void)uri, (void)match, (void)user;
+    return mcp_reply_text(req, "of app");
+}
+
+static const char *const at_head[] = {"git://app/-/log/HEAD", "git://app/HEAD/both.txt",
+                                      "git://app/HEAD/gone.txt", "git://app/HEAD/src",
+                                      "git://other/HEAD/both.txt"};
+
 /* Another server is not asked for a path that may be in any source. */
 static int read_far(mcp_request *req, mcp_str uri, const mcp_uri_match *match, void *user)
 {
@@ -75,6 +91,7 @@ static void make_tree(peer *p)
     tree_file(&p->t, "lib/odd:7", "odd");
     snprintf(p->roots[0], 100, "mem://shop/");
     snprintf(p->roots[3], 100, "far:");
+    snprintf(p->roots[4], 100, "git://app/");
     snprintf(p->roots[1], 100, "file://%s/app", p->t.path);
     snprintf(p->roots[2], 100, "file://%s/lib", p->t.path);
 }
@@ -91,20 +108,32 @@ static int open_peer(peer *p, const mcp_allocator *alloc)
                                     &p->server, &error),
                      MCP_OK);
     assert_int_equal(mcp_server_add_template(p->server, &rows, NULL, NULL), MCP_OK);
+    mcp_files *handle = NULL;
+    search_source files;
+    for (size_t i = 0; i < sizeof(at_head) / sizeof(*at_head); i++)
+        assert_int_equal(
+            mcp_server_add_resource(p->server,
+                                    MCP_OPTIONS(mcp_resource, .uri = at_head[i], .name = at_head[i],
+                                                .mime_type = "text/plain", .read = read_at_head),
+                                    NULL, NULL),
+            MCP_OK);
     static const mcp_resource_template far = {
         .size = sizeof(far), .uri_template = "far:{+any}", .name = "far", .read = read_far};
     assert_int_equal(mcp_server_add_template(p->server, &far, p, NULL), MCP_OK);
-    assert_int_equal(mcp_files_mount(p->server,
-                                     MCP_OPTIONS(mcp_files_options, .sources = sources,
-                                                 .n_sources = 2, .max_read = 600),
-                                     &error),
-                     MCP_OK);
+    assert_int_equal(
+        mcp_files_mount(p->server,
+                        MCP_OPTIONS(mcp_files_options, .sources = sources, .n_sources = 2,
+                                    .max_read = 600, .handle = &handle),
+                        &error),
+        MCP_OK);
     int rc = mcp_bridge_new(p->server,
                             MCP_OPTIONS(mcp_bridge_options, .allocator = alloc, .roots = roots,
-                                        .root = root, .user = p),
+                                        .root = root, .folder = folder, .user = p),
                             &p->bridge, &error);
     if (rc == MCP_OK)
-        rc = mcp_bridge_add_tools(p->bridge, NULL, 0, &error);
+        files = mcp_files_search(handle);
+    if (rc == MCP_OK)
+        rc = mcp_bridge_add_tools(p->bridge, &files, 1, &error);
     if (rc == MCP_OK)
         rc =
             mcp_server_connect(p->server, MCP_OPTIONS(mcp_channel_options, .send = keep, .user = p),
@@ -218,6 +247,56 @@ static void test_names(void **state)
     tree_remove(&p.t);
 }
 
+/* Files of a repository that its folder has are there once, for those who may see the folder. */
+static const struct {
+    const char *tool, *arguments;
+    bool rules; /* the folder may not be seen */
+    const char *has[6];
+} twins[] = {
+    {"list_resources",
+     "",
+     false,
+     {"git://app/-/log/HEAD", "git://app/HEAD/gone.txt", "git://other/HEAD/both.txt",
+      "!git://app/HEAD/both.txt", "!git://app/HEAD/src",
+      "2 files at HEAD are in the folder, too."}},
+    {"find_resources",
+     "\"name\":\"both\"",
+     false,
+     {"$T/app/both.txt", "git://other/HEAD/both.txt", "!git://app", "1 file at HEAD is in"}},
+    {"search_resources",
+     "\"query\":\"of app\"",
+     false,
+     {"$T/app/both.txt", "git://app/HEAD/gone.txt\\n1: of app", "!git://app/HEAD/both.txt"}},
+    {"list_resources",
+     "\"under\":\"git://app/HEAD/\"",
+     false,
+     {"git://app/HEAD/both.txt", "git://app/HEAD/src", "!in the folder"}},
+    {"find_resources", "\"name\":\"both\"", true, {"git://app/HEAD/both.txt", "!in the folder"}},
+};
+
+static bool may_not_see_app(const mcp_identity *identity, mcp_item item, mcp_str name, void *user)
+{
+    (void)user, (void)identity;
+    return item != MCP_ITEM_RESOURCE || memmem(name.ptr, name.len, "file:", 5) == NULL;
+}
+
+static void test_twins(void **state)
+{
+    static peer p;
+    (void)state;
+    make_tree(&p);
+    assert_int_equal(open_peer(&p, NULL), MCP_OK);
+    for (size_t i = 0; i < sizeof(twins) / sizeof(*twins); i++) {
+        mcp_server_set_access(
+            p.server, twins[i].rules ? MCP_OPTIONS(mcp_access, .may = may_not_see_app) : NULL);
+        call(&p, twins[i].tool, twins[i].arguments);
+        for (size_t j = 0; j < 6 && twins[i].has[j]; j++)
+            expect(&p, twins[i].has[j]);
+    }
+    close_peer(&p);
+    tree_remove(&p.t);
+}
+
 static bool may_not_see_lib(const mcp_identity *identity, mcp_item item, mcp_str name, void *user)
 {
     (void)user, (void)identity;
@@ -258,6 +337,7 @@ static void test_no_memory(void **state)
         if (rc == MCP_OK) {
             call(&p, READ("both.txt"));
             call(&p, READ("app/src/dates.py:50"));
+            call(&p, "find_resources", "\"name\":\"both\"");
         }
         close_peer(&p);
         assert_int_equal(f.live, 0);
@@ -271,6 +351,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names),
+        cmocka_unit_test(test_twins),
         cmocka_unit_test(test_access),
         cmocka_unit_test(test_no_memory),
     };
