@@ -260,20 +260,69 @@ static bool is_part(mcp_str uri, mcp_str current)
 }
 
 /* Finds what this part says about what it lacks: the part after it, and long values. */
-static int look_for_more(bridge_walk *w, mcp_str text)
+static int look_for_more(bridge_walk *w, const mcp_json *root)
+{
+    mcp_str next = member(root, "next");
+    if (mcp_json_get(root, "columns"))
+        w->results.values += long_values(mcp_json_get(root, "rows"));
+    return is_part(next, uri_of(w)) ? common_buffer_append(&w->after, next.ptr, next.len) : MCP_OK;
+}
+
+/* Appends a value, after its key if it has one, as a line. */
+static int put_item(bridge_walk *w, mcp_json_writer *to, mcp_str key, const mcp_json *value)
+{
+    mcp_str json;
+    mcp_json_writer_reset(to);
+    mcp_json_add_value(to, value);
+    int rc = mcp_json_writer_finish(to, &json);
+    if (rc == MCP_OK && key.len &&
+        (rc = common_buffer_append(&w->lines, key.ptr, key.len)) == MCP_OK)
+        rc = common_buffer_append(&w->lines, ": ", 2);
+    if (rc == MCP_OK)
+        rc = common_buffer_append(&w->lines, json.ptr, json.len);
+    return rc == MCP_OK ? common_buffer_append(&w->lines, "\n", 1) : rc;
+}
+
+/* Writes an object as lines: each row, commit or column is one, so that each that matches is found,
+ * and shown by itself. */
+static int put_items(bridge_walk *w, const mcp_json *root)
+{
+    mcp_json_iter at = {0};
+    mcp_str key;
+    int rc = MCP_OK;
+    bool rows = mcp_json_get(root, "rows") != NULL;
+    mcp_json_writer *to = mcp_json_writer_new(&w->all->alloc, 0);
+    if (!to)
+        return MCP_ENOMEM;
+    for (const mcp_json *v; rc == MCP_OK && (v = mcp_json_next(root, &at, &key)) != NULL;) {
+        mcp_json_iter in = {0};
+        if (mcp_str_eq(key, MCP_STR("next")) || (rows && mcp_str_eq(key, MCP_STR("columns"))))
+            continue; /* the same on each page */
+        if (!mcp_json_is(v, MCP_JSON_ARRAY))
+            rc = put_item(w, to, key, v);
+        else
+            for (const mcp_json *e; rc == MCP_OK && (e = mcp_json_next(v, &in, NULL)) != NULL;)
+                rc = put_item(w, to, (mcp_str){0}, e);
+    }
+    mcp_json_writer_free(to);
+    return rc;
+}
+
+/* Changes the text of a resource that is a JSON object to lines. Others are searched as they are. */
+static int open_object(bridge_walk *w, mcp_str *text)
 {
     mcp_json_doc *doc = NULL;
-    w->after.len = 0;
-    if (!text.len || *text.ptr != '{' || kind_of(w->entry) != SEARCH_OTHERS)
+    w->after.len = w->lines.len = 0;
+    if (!text->len || *text->ptr != '{' || kind_of(w->entry) != SEARCH_OTHERS)
         return MCP_OK;
-    int rc = mcp_json_parse(text, NULL, &w->all->alloc, &doc, NULL);
+    int rc = mcp_json_parse(*text, NULL, &w->all->alloc, &doc, NULL);
     if (rc != MCP_OK)
-        return rc == MCP_ENOMEM ? rc : MCP_OK; /* not JSON, so it has no parts */
-    mcp_str next = member(mcp_json_root(doc), "next");
-    if (is_part(next, uri_of(w)))
-        rc = common_buffer_append(&w->after, next.ptr, next.len);
-    if (mcp_json_get(mcp_json_root(doc), "columns"))
-        w->results.values += long_values(mcp_json_get(mcp_json_root(doc), "rows"));
+        return rc == MCP_ENOMEM ? rc : MCP_OK; /* not JSON */
+    rc = look_for_more(w, mcp_json_root(doc));
+    if (rc == MCP_OK)
+        rc = put_items(w, mcp_json_root(doc));
+    if (rc == MCP_OK)
+        *text = (mcp_str){w->lines.ptr ? w->lines.ptr : "", w->lines.len};
     mcp_json_free(doc);
     return rc;
 }
@@ -313,9 +362,9 @@ void bridge_search_lines(void *user)
                          member(mcp_json_at(mcp_json_get(w->one.result, "contents"), 0), "text"),
                      .stop = stopped,
                      .user = w};
-    w->found = search_put_lines(&w->results, &w->query, &t);
+    w->found = open_object(w, &t.text);
     if (w->found == MCP_OK)
-        w->found = look_for_more(w, t.text);
+        w->found = search_put_lines(&w->results, &w->query, &t);
 }
 
 int bridge_take_lines(bridge_walk *w, bool stop)

@@ -144,7 +144,7 @@ int bridge_take_left_out(bridge_walk *w, const mcp_json *page)
 }
 
 /* Writes the arguments that show the other lines of a resource. */
-static int put_again(bridge_walk *w, const char *uri)
+static int put_again(bridge_walk *w, mcp_str uri)
 {
     mcp_str json;
     mcp_json_writer *to = mcp_json_writer_new(&w->all->alloc, 0);
@@ -154,7 +154,7 @@ static int put_again(bridge_walk *w, const char *uri)
         mcp_json_put_bool(to, "regex", true);
     if (w->ignore_case)
         mcp_json_put_bool(to, "ignore_case", true);
-    mcp_json_put_string(to, "under", uri);
+    mcp_json_put_str(to, "under", uri);
     mcp_json_put_uint(to, "per_file", BRIDGE_LINES);
     mcp_json_put_uint(to, "limit", BRIDGE_LINES);
     mcp_json_end(to);
@@ -172,11 +172,17 @@ static int put_more_lines(bridge_walk *w)
     const common_buffer *more = &w->results.more;
     size_t at = 0, n = 0;
     int rc = MCP_OK;
-    for (const char *uri; rc == MCP_OK && n < MOST && (uri = next_of(more, &at)); n++) {
-        rc = put(&w->notes, n ? "The next: go on with search_resources "
-                              : "Not all lines of a file are shown; go on with search_resources ");
+    mcp_str last = {0};
+    for (const char *uri; rc == MCP_OK && n < MOST && (uri = next_of(more, &at));) {
+        mcp_str whole = {uri, strcspn(uri, "?")}; /* not only a part of it */
+        if (mcp_str_eq(whole, last))
+            continue;
+        last = whole;
+        rc =
+            put(&w->notes, n++ ? "The next: go on with search_resources "
+                               : "Not all lines of a file are shown; go on with search_resources ");
         if (rc == MCP_OK)
-            rc = put_again(w, uri);
+            rc = put_again(w, whole);
     }
     return rc == MCP_OK && at < more->len ? put(&w->notes, "And others.\n") : rc;
 }

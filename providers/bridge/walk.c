@@ -424,7 +424,7 @@ static int finish(bridge_walk *w)
     common_ask_clear(&w->one);
     common_buffer *buffers[] = {&w->turn.next, &w->cursor,  &w->templates, &w->searches,
                                 &w->token,     &w->scratch, &w->part,      &w->after,
-                                &w->left_out,  &w->notes,   &w->twin};
+                                &w->left_out,  &w->notes,   &w->twin,      &w->lines};
     for (size_t i = 0; i < sizeof(buffers) / sizeof(*buffers); i++)
         common_buffer_free(buffers[i]);
     search_results_free(&w->results);
@@ -465,8 +465,9 @@ void bridge_walk_later(void *user)
 int bridge_walk_run(bridge_walk *w)
 {
     const mcp_allocator *alloc = &w->all->alloc;
-    common_buffer *buffers[] = {&w->turn.next, &w->cursor, &w->templates, &w->searches, &w->scratch,
-                                &w->part,      &w->after,  &w->left_out,  &w->notes,    &w->twin};
+    common_buffer *buffers[] = {&w->turn.next, &w->cursor, &w->templates, &w->searches,
+                                &w->scratch,   &w->part,   &w->after,     &w->left_out,
+                                &w->notes,     &w->twin,   &w->lines};
     for (size_t i = 0; i < sizeof(buffers) / sizeof(*buffers); i++)
         common_buffer_init(buffers[i], alloc);
     w->began = w->slice = search_now();

@@ -57,6 +57,7 @@ typedef struct bridge_walk {
     size_t at;             /* number of processed entries of the page */
     int found;             /* result of BRIDGE_AT_LINES */
     /* A resource that names the part after it (rows of a table, a log) is searched part by part. */
+    common_buffer lines; /* of its current part, if this is a JSON object */
     common_buffer part;  /* URI of the current part; empty for the first one */
     common_buffer after; /* URI of the part after it; empty if there is none */
     size_t parts;

@@ -54,6 +54,18 @@ static int read_rows(mcp_request *req, mcp_str uri, const mcp_uri_match *match, 
                            n ? "" : ",[{\"type\":\"text\",\"size\":9,\"uri\":\"mem:long\"}]", next);
 }
 
+/* A page of rows, and what is said about a table. */
+static const char *const objects[] = {
+    "{\"columns\":[\"thing\"],\"rows\":[[\"thing 1\"],[\"no\"],[\"thing 2\"]]}",
+    "{\"name\":\"things\",\"key\":[\"id\"],\"columns\":[{\"name\":\"id\"},"
+    "{\"name\":\"margin\",\"comment\":\"of a thing\"}],\"next\":\"mem:thing\"}"};
+
+static int read_object(mcp_request *req, mcp_str uri, const mcp_uri_match *match, void *user)
+{
+    (void)match, (void)user;
+    return mcp_reply_text(req, objects[uri.ptr[uri.len - 1] - '0']);
+}
+
 static int open_world(world *w, const mcp_allocator *alloc)
 {
     static const mcp_resource rows = {.size = sizeof(rows),
@@ -180,6 +192,43 @@ static void test_no_parts(void **state)
     close_world(&w);
 }
 
+static void add_objects(world *w)
+{
+    static const char *const uris[] = {"mem:object0", "mem:object1", "mem:part?n=1"};
+    for (size_t i = 0; i < sizeof(uris) / sizeof(*uris); i++)
+        assert_int_equal(mcp_server_add_resource(w->server,
+                                                 MCP_OPTIONS(mcp_resource, .uri = uris[i],
+                                                             .name = "object", .read = read_object),
+                                                 NULL, NULL),
+                         MCP_OK);
+}
+
+/* Each row that matches is found, and shown by itself; so is each column of a table. */
+static void test_objects(void **state)
+{
+    world w = {0};
+    (void)state;
+    assert_int_equal(open_world(&w, NULL), MCP_OK);
+    add_objects(&w);
+    search(&w, "\"query\":\"thing\"");
+    assert_says(&w,
+                "{\"uri\":\"mem:object0\",\"matches\":[{\"line\":1,\"text\":\"[\\\"thing 1\\\"]\"},"
+                "{\"line\":3,\"text\":\"[\\\"thing 2\\\"]\"}]}");
+    assert_says(
+        &w, "{\"uri\":\"mem:object1\",\"matches\":[{\"line\":1,\"text\":\"name: \\\"things\\\"\"},"
+            "{\"line\":4,\"text\":\"{\\\"name\\\":\\\"margin\\\","
+            "\\\"comment\\\":\\\"of a thing\\\"}\"}]}");
+    search(&w, "\"query\":\"^\\\\[\\\"thing\",\"regex\":true,\"per_file\":1");
+    assert_says(&w, "{\"line\":1,\"text\":\"[\\\"thing 1\\\"]\"}],\"more\":true}");
+    close_world(&w);
+    w = (world){.parts = 30};
+    assert_int_equal(open_world(&w, NULL), MCP_OK);
+    add_objects(&w);
+    search(&w, "\"query\":\"e\",\"per_file\":1,\"under\":\"mem:part\"");
+    assert_says(&w, "\\\"under\\\":\\\"mem:part\\\""); /* all of it, not only this part */
+    close_world(&w);
+}
+
 static void test_memory(void **state)
 {
     (void)state;
@@ -203,9 +252,8 @@ static void test_memory(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all_parts),
-        cmocka_unit_test(test_ends),
-        cmocka_unit_test(test_no_parts),
+        cmocka_unit_test(test_all_parts), cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_no_parts),  cmocka_unit_test(test_objects),
         cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
