@@ -54,7 +54,7 @@ static int add_tools(offer *o, mcp_server *server, mcp_error *error)
                                         .root = root, .folder = folder, .user = o),
                             &o->bridge, error);
     if (rc == MCP_OK)
-        mcp_bridge_limit(o->bridge, (size_t)o->now->answer_tokens);
+        mcp_bridge_limit(o->bridge, (size_t)capacity_settings(o->now).answer_tokens);
     if (o->watching)
         files = mcp_files_search(o->watching);
     return rc == MCP_OK ? mcp_bridge_add_tools(o->bridge, &files, o->watching != NULL, error) : rc;

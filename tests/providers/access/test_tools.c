@@ -264,9 +264,10 @@ static void test_what_is_there(void **state)
     (void)state;
     open_world(&p, NULL);
     call("search_resources", "\"query\":\"MARK(secret)\"");
+    check_reply("search", p.reply, (const char *const[5]){"git://app/HEAD/secret.key"});
+    call("search_resources", "\"query\":\"MARK(nowhere)\"");
     check_reply("search", p.reply,
-                (const char *const[5]){"git://app/HEAD/secret.key",
-                                       "Resources of these templates are not searched"});
+                (const char *const[5]){"Resources of these templates are not searched"});
     call("list_resources", "\"limit\":1000");
     check_reply("list", p.reply,
                 (const char *const[5]){"/docs/many/040", "git://app/HEAD/sub/deep.key",
