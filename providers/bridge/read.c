@@ -133,7 +133,7 @@ static int put_next_line(reading *r, const bridge_cut *c)
     bool local = r->step == AT_WHOLE;
     uint64_t before = !local && number(r, "line") ? number(r, "line") - 1 : 0;
     uint64_t first = before + c->first, last = before + c->last, lines = number(r, "lines");
-    uint64_t left = lines ? lines - (last - first + 1) : 0;
+    uint64_t left = lines ? lines - (last - first + 1) : 0, total = before + c->total;
     if (r->step == AT_BEGIN)
         return put_next(r, "line", last + 1, "lines", left,
                         "Lines %llu to %llu of a file of %lld bytes", (unsigned long long)first,
@@ -142,8 +142,7 @@ static int put_next_line(reading *r, const bridge_cut *c)
         return put_next(r, "line", last + 1, "lines", left, "Lines %llu to %llu",
                         (unsigned long long)first, (unsigned long long)last);
     return put_next(r, "line", last + 1, "lines", left, "Lines %llu to %llu of %llu",
-                    (unsigned long long)first, (unsigned long long)last,
-                    (unsigned long long)(before + c->total));
+                    (unsigned long long)first, (unsigned long long)last, (unsigned long long)total);
 }
 
 /* The text was cut within a line, or begins at an offset. */
@@ -163,6 +162,7 @@ static int put_next_byte(reading *r, const bridge_cut *c, mcp_str whole)
 
 static int put_hint(reading *r, const bridge_cut *c, mcp_str whole)
 {
+    uint64_t shown = c->last - c->first + 1;
     if (r->step == AT_BEGIN && !c->more) /* huge: there is more than was read */
         return put_next_line(r, c);
     if (r->line && c->text.len && !c->more)
@@ -178,8 +178,7 @@ static int put_hint(reading *r, const bridge_cut *c, mcp_str whole)
         return mcp_reply_textf(r->req,
                                "Only the last %llu of these %llu lines. For those before them, set "
                                "line and lines, or max_tokens.",
-                               (unsigned long long)(c->last - c->first + 1),
-                               (unsigned long long)c->total);
+                               (unsigned long long)shown, (unsigned long long)c->total);
     if (c->within || number(r, "offset") || number(r, "length"))
         return put_next_byte(r, c, whole);
     return put_next_line(r, c);
