@@ -375,6 +375,33 @@ FILES
     [ "$status" -eq 6 ]
 }
 
+@test "in the home folder each server is listed once, and belongs to the user" {
+    mkdir -p "$HOME/.cursor" "$HOME/.codex" "$HOME/.gemini" "$HOME/.config/opencode"
+    printf '{"mcpServers":{"cur":{"command":"%s","trusted":true}}}' "$workshop" >"$HOME"/.cursor/mcp.json
+    printf '[mcp_servers.codex]\ncommand = "x"\n' >"$HOME"/.codex/config.toml
+    printf '{"mcpServers":{"gemini":{"command":"x"}}}' >"$HOME"/.gemini/settings.json
+    printf '{"mcp":{"oc":{"type":"local","command":["x"]}}}' >"$HOME"/.config/opencode/opencode.json
+    local there
+    there=$("$MCPCTL" servers)
+    [ "$(wc -l <<<"$there")" -eq 4 ]
+    for folder in "$HOME" "$HOME/.config/opencode"; do
+        cd "$folder"
+        [ "$("$MCPCTL" servers)" = "$there" ]
+        # It may be trusted, which no file of the current folder may.
+        run -0 "$MCPCTL" call --trust -s cur shape
+    done
+    # Through a link too; another file of this name is one of the folder.
+    mkdir "$BATS_TEST_TMPDIR/other" "$BATS_TEST_TMPDIR/linked"
+    ln -s "$HOME/.cursor" "$BATS_TEST_TMPDIR/linked/.cursor"
+    cd "$BATS_TEST_TMPDIR/linked"
+    [ "$("$MCPCTL" servers)" = "$there" ]
+    cp -R "$HOME/.cursor" "$BATS_TEST_TMPDIR/other/.cursor"
+    cd "$BATS_TEST_TMPDIR/other"
+    [ "$("$MCPCTL" servers | grep -c ^cur)" -eq 2 ]
+    run "$MCPCTL" call --trust -s cur shape
+    [ "$status" -eq 6 ]
+}
+
 @test "an address in a file of the folder must be confirmed too" {
     printf '{"mcpServers":{"s":{"url":"http://127.0.0.1:1/mcp","headers":{"X":"${env:HOME}"}}}}' >.mcp.json
     run "$MCPCTL" ls -s s

@@ -1,7 +1,7 @@
 /* files.c: the table of hosts, and reading their files.
  *
  * Files are searched in a fixed order: those that the user names or, if none is named, those of the
- * current folder and then the user's own.
+ * current folder and then the user's own. A file that is both, as in $HOME, is the user's own.
  */
 #define _GNU_SOURCE
 #include "files.h"
@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <common/jsonc.h>
@@ -89,6 +90,22 @@ static char *file_path(size_t i)
         n = asprintf(&path, "%s/%s%s", home, files[i].below == CONFIG ? ".config/" : "",
                      files[i].path);
     return n < 0 ? NULL : path;
+}
+
+/* Returns whether a file of the current folder is one of the user's own, as in $HOME or through a link. */
+static bool is_own(const char *path)
+{
+    struct stat here, own;
+    bool same = false;
+    if (stat(path, &here) < 0)
+        return false;
+    for (size_t i = 0; !same && i < sizeof(files) / sizeof(*files); i++) {
+        char *other = files[i].below == PROJECT ? NULL : file_path(i);
+        same = other && stat(other, &own) == 0 && own.st_dev == here.st_dev &&
+               own.st_ino == here.st_ino;
+        free(other);
+    }
+    return same;
 }
 
 /* Returns the value at a path of keys, separated by "/". */
@@ -189,8 +206,9 @@ int server_files(const char *const *named, size_t count, server_tell *tell, serv
     }
     for (size_t i = 0; !count && v.go_on && i < sizeof(files) / sizeof(*files); i++) {
         char *path = file_path(i);
-        server_file file = {path, files[i].below == PROJECT, files[i].format, NULL};
-        if (path)
+        bool project = files[i].below == PROJECT;
+        server_file file = {path, project, files[i].format, NULL};
+        if (path && !(project && is_own(path)))
             visit(&v, &file, false);
         free(path);
     }
