@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include <ctype.h>
 
+#include "login.h"
 #include "servers.h"
 #include "session.h"
 #include "terminal.h"
@@ -227,6 +228,8 @@ void session_report(const ctl *c, const char *what, int rc, const mcp_json *resu
         say("%s: the server answered with error %lld: %s", what, code, text);
     else if (rc == MCP_ECLOSED)
         say("%s: the connection to the server was lost: %s", what, text);
+    else if (rc == MCP_EACCESS && login_failure(c->session->login) == EXIT_LOGIN)
+        say("%s: the server requires a token or a login: %s", what, text);
     else
         say("%s: %s", what, text);
     if (rc == MCP_EREMOTE)

@@ -140,6 +140,12 @@ load support/mcpctl
     echo "$output"
     [ "$status" -eq 8 ]
     [[ $output == *Authorization* ]]
+    for command in ls tools "read a"; do
+        apart "$MCPCTL" $command -s "$url"
+        echo "$stderr"
+        [ "$status" -eq 8 ]
+        [[ $stderr == "mcpctl: $url: the server requires a token or a login: "* ]]
+    done
     run "$MCPCTL" info -s "$url" -H 'Authorization: Bearer secret'
     [ "$status" -eq 0 ]
 }
