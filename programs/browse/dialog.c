@@ -48,6 +48,7 @@ void dialog_close(dialog *d)
     free(d->arguments);
     free(d->written);
     free(d->request);
+    free(d->draft);
     free(d->key);
     memset(d, 0, sizeof(*d));
     d->command = command;

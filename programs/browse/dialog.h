@@ -37,6 +37,7 @@ typedef struct dialog {
     char *arguments;     /* the JSON that is sent */
     const char *command; /* that answers requests for sampling, or NULL; kept by dialog_close() */
     char *request;       /* one that was changed, as JSON; NULL: as the server sent it */
+    char *draft;         /* the changed text of it that is not JSON, or NULL */
     char *written;       /* the answer to it, of which `arguments` are made */
     const char *model;   /* that has written it */
     bool wants_editor;   /* for the request, or for the answer that has to be confirmed */

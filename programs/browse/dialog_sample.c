@@ -88,7 +88,7 @@ void dialog_sample_key(dialog *d, key k)
 
 /* ---- the editor ------------------------------------------------------------------------------ */
 
-/* Takes the text of a request. */
+/* Takes the text of a request. One that is not JSON is kept for the editor. */
 static bool take_request(dialog *d, char *text, mcp_error *error)
 {
     mcp_json_doc *doc = NULL;
@@ -97,10 +97,10 @@ static bool take_request(dialog *d, char *text, mcp_error *error)
     mcp_json_free(doc);
     if (rc == MCP_OK && !is_object)
         snprintf(error->text, sizeof(error->text), "that is not a JSON object");
-    if (!is_object) {
-        free(text);
+    free(d->draft);
+    d->draft = is_object ? NULL : text;
+    if (!is_object)
         return false;
-    }
     free(d->request);
     d->request = text;
     dialog_set_state(d, DIALOG_FORM);
@@ -113,14 +113,15 @@ void dialog_revise(dialog *d)
     bool is_answer = d->state == DIALOG_CONFIRM;
     mcp_error error = {.text = "out of memory"};
     char *before = text_dup(is_answer ? mcp_str_from(d->written) : request_of(d)), *text = NULL;
-    char *shown = before && !is_answer ? sampling_indented(before) : NULL;
-    const char *from = is_answer ? before : shown;
+    char *shown = before && !is_answer && !d->draft ? sampling_indented(before) : NULL;
+    const char *from = is_answer ? before : d->draft ? d->draft : shown;
     d->wants_editor = false;
     *d->note = 0;
     bool done = from && revise_text(from, is_answer ? ".txt" : ".json", &text, &error) == MCP_OK &&
                 (is_answer ? take_answer(d, text, d->model) : take_request(d, text, &error));
     if (!done)
-        snprintf(d->note, sizeof(d->note), "Not changed: %.150s", error.text);
+        snprintf(d->note, sizeof(d->note), "Not changed%s: %.150s",
+                 d->draft && !is_answer ? "; ^O edits it again" : "", error.text);
     free(shown);
     free(before);
 }

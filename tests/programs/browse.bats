@@ -308,10 +308,23 @@ thinks() {
     # What is no JSON object, and an editor that fails, change nothing; an answer by hand can be changed too.
     EDITOR='sed -i s/messages/x\"y/' thinks "cat >$demo/request; echo fine"
     type_keys C-o
-    until_shown "Not changed: " "Think!"
+    until_shown "Not changed; ^O edits it again: " "Think!"
     type_keys C-r
     until_shown 'text: "fine'
     grep -q Think! request
+    # What was no JSON is not lost: the editor gets it again, until it is.
+    cat >editor <<'END'
+#!/bin/sh
+if grep -q broken "$1"; then sed -i 's/broken"/"messages/; s/Think/Ponder/' "$1"; else sed -i 's/"messages/broken"/' "$1"; fi
+END
+    chmod 755 editor
+    EDITOR=$PWD/editor thinks "echo fine"
+    type_keys C-o
+    until_shown "Not changed; ^O edits it again: " "Think!"
+    type_keys C-o
+    until_shown "Ponder!" "The command gets the request as it is shown."
+    type_keys C-o
+    until_shown "Not changed; ^O edits it again: " "Ponder!"
     EDITOR=false thinks "echo fine"
     type_keys C-o
     until_shown "Not changed: the editor failed: false" "Think!"
