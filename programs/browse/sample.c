@@ -70,10 +70,12 @@ static void run(void *arg)
 {
     sampler *s = arg;
     const char *const argv[] = {"/bin/sh", "-c", s->command, NULL};
-    int status = filter_run(
-        &(filter_call){
-            .argv = argv, .input = mcp_str_from(s->request), .ms = LONGEST_MS, .stop = &s->stop},
-        &s->text);
+    int status = filter_run(&(filter_call){.argv = argv,
+                                           .input = mcp_str_from(s->request),
+                                           .partly = true,
+                                           .ms = LONGEST_MS,
+                                           .stop = &s->stop},
+                            &s->text);
     if (status != 0) {
         free(s->text);
         s->text = NULL;

@@ -18,6 +18,7 @@ typedef struct filter {
     pid_t pid;
     int in, out;   /* -1: closed */
     mcp_str input; /* what has to be written */
+    bool partly;   /* it need not be read */
     int64_t until;
     const atomic_bool *stop;
     char *text;
@@ -106,8 +107,10 @@ static int open_filter(const filter_call *call, filter *f)
 static bool put_piece(filter *f)
 {
     ssize_t n = write(f->in, f->input.ptr, f->input.len);
+    if (n < 0 && errno == EPIPE && f->partly)
+        close_end(&f->in);
     if (n < 0)
-        return errno == EAGAIN || errno == EINTR;
+        return errno == EAGAIN || errno == EINTR || f->in < 0;
     f->input = (mcp_str){f->input.ptr + n, f->input.len - (size_t)n};
     if (!f->input.len)
         close_end(&f->in);
@@ -130,7 +133,7 @@ static bool is_over(const filter *f)
     return now() >= f->until || (f->stop && atomic_load(f->stop));
 }
 
-/* Returns false after a failure, also if the program did not read all. */
+/* Returns false after a failure, also if the program did not read what it has to. */
 static bool exchange(filter *f)
 {
     fcntl(f->in, F_SETFL, O_NONBLOCK);
@@ -147,7 +150,7 @@ static bool exchange(filter *f)
             return false;
     }
     f->text[f->len] = '\0';
-    return !f->input.len;
+    return !f->input.len || f->partly;
 }
 
 /* Returns the status of waitpid(), or -1 if the program had to be killed. */
@@ -167,8 +170,12 @@ static int end(const filter *f, bool ok)
 
 int filter_run(const filter_call *call, char **ret)
 {
-    filter f = {
-        .in = -1, .out = -1, .input = call->input, .until = now() + call->ms, .stop = call->stop};
+    filter f = {.in = -1,
+                .out = -1,
+                .input = call->input,
+                .partly = call->partly,
+                .until = now() + call->ms,
+                .stop = call->stop};
     *ret = NULL;
     int rc = open_filter(call, &f);
     if (rc != 0)

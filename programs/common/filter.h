@@ -12,6 +12,7 @@ enum { FILTER_NO_PROGRAM = 127 };
 typedef struct filter_call {
     const char *const *argv; /* the program is looked up in PATH */
     mcp_str input;           /* for its stdin */
+    bool partly;             /* it need not read the input */
     int ms;                  /* for all; then it is killed */
     bool errors;             /* its stderr belongs to its output */
     const atomic_bool *stop; /* if another thread sets it, the program is killed; may be NULL */

@@ -18,13 +18,20 @@ enum { LONG_MS = 120000, LARGE = 4 << 20 };
 static char *out;
 
 /* What the programs say on standard error must not come between the lines of this one. */
-static int run(const char *script, const char *input, int ms)
+static int run_with(const char *script, const char *input, bool partly, int ms)
 {
     char quiet[200];
     snprintf(quiet, sizeof quiet, "exec 2>/dev/null; %s", script);
     const char *const argv[] = {"sh", "-c", quiet, NULL};
     free(out);
-    return filter_run(&(filter_call){.argv = argv, .input = mcp_str_from(input), .ms = ms}, &out);
+    return filter_run(
+        &(filter_call){.argv = argv, .input = mcp_str_from(input), .partly = partly, .ms = ms},
+        &out);
+}
+
+static int run(const char *script, const char *input, int ms)
+{
+    return run_with(script, input, false, ms);
 }
 
 static void test_output(void **state)
@@ -72,6 +79,14 @@ static void test_input(void **state)
     assert_null(out);
     assert_int_equal(run("exec <&-; sleep 0.1; echo", large, LONG_MS), -1);
     assert_null(out);
+    /* unless the program need not read it */
+    assert_int_equal(run_with("sleep 0.1; wc -c", large, true, LONG_MS), 0);
+    assert_int_equal(atoi(out), LARGE);
+    assert_int_equal(run_with("head -c 2", large, true, LONG_MS), 0);
+    assert_string_equal(out, "aa");
+    assert_int_equal(run_with("exec <&-; sleep 0.1; echo b", large, true, LONG_MS), 0);
+    assert_string_equal(out, "b\n");
+    assert_int_equal(run_with("exec >&-; exit 4", large, true, LONG_MS), 4);
     free(large);
 }
 
