@@ -135,6 +135,49 @@ print(s.getsockname()[1])')/callback
     ! grep -q sesame "$HOME/.local/state/mcp/auth.json"
 }
 
+@test "login: scheme and host of the address may be in capitals, and it is the same login" {
+    gate
+    root=${root/127.0.0.1/localhost}
+    "$MCPCTL" login "${root/http:??localhost/HTTP://LocalHost}/mcp"
+    for address in "$root/mcp" "${root/http:??localhost/Http://LOCALHOST}/mcp"; do
+        [ "$("$MCPCTL" ls "$address" </dev/null)" = mem:secret ]
+    done
+    [ "$("$MCPCTL" auth --json | jq -c '[.logins[].server]')" = "[\"$root/mcp\"]" ]
+    apart "$MCPCTL" logout "${root/http:??localhost/HTTP://LOCALHOST}/mcp"
+    [[ $stderr == *"logged out of $root/mcp"* ]]
+}
+
+@test "login: a token without a type, and scopes as a list" {
+    gate loose
+    "$MCPCTL" login "$url"
+    [ "$("$MCPCTL" ls "$url")" = mem:secret ]
+    [ "$("$MCPCTL" auth --json | jq -r '.logins[0].scope')" = "a b" ]
+}
+
+@test "login: tokens are bound to a key with --dpop, or if the server asks for that" {
+    gate dpop
+    apart "$MCPCTL" login "$url"
+    [ "$status" -eq 8 ]
+    [[ $stderr == *invalid_dpop_proof* ]]
+    "$MCPCTL" login "$url" --dpop
+    [ "$("$MCPCTL" ls "$url" </dev/null)" = mem:secret ]
+    [ "$("$MCPCTL" auth --json | jq -c '[.logins[] | .bound]')" = '[true]' ]
+    kill "$others"
+    rm gate
+    gate dpop-asked
+    "$MCPCTL" login "$url"
+    [ "$("$MCPCTL" ls "$url" </dev/null)" = mem:secret ]
+}
+
+@test "login: the first of two authorization servers does not answer" {
+    gate two
+    apart "$MCPCTL" login "$url"
+    [ "$status" -eq 3 ]
+    [[ $stderr == *"the option issuer chooses another authorization server, such as $root"* ]]
+    "$MCPCTL" login "$url" --issuer "$root"
+    [ "$("$MCPCTL" ls "$url" </dev/null)" = mem:secret ]
+}
+
 @test "login: metadata may be moved on their origin, and to no other" {
     gate moved
     "$MCPCTL" login "$url"
