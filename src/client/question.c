@@ -6,6 +6,7 @@
 #include "client/client.h"
 
 #include "protocol/contents.h"
+#include "protocol/sampling.h"
 #include "protocol/shape.h"
 
 enum { MAX_FAILURE = 1024 };
@@ -81,6 +82,23 @@ static bool has_member(const mcp_json *params, const char *name)
     return v && !mcp_json_is(v, MCP_JSON_NULL);
 }
 
+/* Checks what the shape does not say about tools. */
+static int check_sample(const mcp_client *client, const mcp__asking *asking, mcp_error *error)
+{
+    mcp__sampling messages;
+    int rc =
+        mcp__sampling_check(mcp_json_get(asking->params, "messages"), client->allocator, &messages);
+    bool tools = has_member(asking->params, "tools") || has_member(asking->params, "toolChoice");
+    if (rc != MCP_OK)
+        return mcp__fail(error, rc, 0, "%s", mcp_error_text(rc));
+    if (messages.problem)
+        return mcp__fail(error, MCP_EPROTOCOL, 0, "%.*s: message %zu: %s", (int)asking->method.len,
+                         asking->method.ptr, messages.message, messages.problem);
+    if ((tools || messages.has_tools) && !client->options.sample_tools)
+        return mcp__fail(error, MCP_EUNSUPPORTED, 0, "this client did not declare sampling.tools");
+    return MCP_OK;
+}
+
 /* Checks the params against the shape of the revision. */
 static int check_params(const mcp_client *client, const mcp__asking *asking, mcp_question_kind kind,
                         mcp_error *error)
@@ -90,10 +108,7 @@ static int check_params(const mcp_client *client, const mcp__asking *asking, mcp
     if (mcp__shape_params(r, asking->method, asking->params, &why) != MCP_OK)
         return mcp__fail(error, MCP_EPROTOCOL, 0, "%.*s is malformed: %s", (int)asking->method.len,
                          asking->method.ptr, why.text);
-    bool tools = has_member(asking->params, "tools") || has_member(asking->params, "toolChoice");
-    if (kind == MCP_QUESTION_SAMPLE && tools && !client->options.sample_tools)
-        return mcp__fail(error, MCP_EUNSUPPORTED, 0, "this client did not declare sampling.tools");
-    return MCP_OK;
+    return kind == MCP_QUESTION_SAMPLE ? check_sample(client, asking, error) : MCP_OK;
 }
 
 /* Copies the params and their text. Params that are no object count as empty. */

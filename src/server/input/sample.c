@@ -4,6 +4,8 @@
  */
 #include "server/input/input.h"
 
+#include "protocol/sampling.h"
+
 /* ---- sampling: the request ------------------------------------------------------------------ */
 
 static void put_text_message(mcp__buf *b, const char *text)
@@ -41,96 +43,16 @@ static bool is_message(const mcp_json *message)
            (mcp_json_is(content, MCP_JSON_OBJECT) || mcp_json_is(content, MCP_JSON_ARRAY));
 }
 
-/* ---- sampling: tool use (2026-07-28, client/sampling, "Message Content Constraints") ---- */
-
-/* Returns the next content of a message. The content may be a single object instead of an array. */
-static const mcp_json *next_content(const mcp_json *message, mcp_json_iter *it)
-{
-    const mcp_json *content = mcp_json_get(message, "content");
-    if (mcp_json_is(content, MCP_JSON_ARRAY))
-        return mcp_json_next(content, it, NULL);
-    return content && it->index++ == 0 ? content : NULL;
-}
-
-static bool is_type(const mcp_json *content, const char *type)
-{
-    return mcp_str_eq(mcp_json_string(mcp_json_get(content, "type")), mcp_str_from(type));
-}
-
-static size_t count_of(const mcp_json *message, const char *type)
-{
-    mcp_json_iter it = {0};
-    size_t n = 0;
-    for (const mcp_json *c; (c = next_content(message, &it)) != NULL;)
-        n += is_type(c, type);
-    return n;
-}
-
-/* Returns whether for every content block of type `type` in the message `from` there is one of type
- * `counterpart` in the message `in` whose member `its_id` equals the member `id` of the first. */
-static bool each_has(const mcp_json *from, const char *type, const char *id, const mcp_json *in,
-                     const char *counterpart, const char *its_id)
-{
-    mcp_json_iter it = {0};
-    for (const mcp_json *c; (c = next_content(from, &it)) != NULL;) {
-        mcp_str wanted = mcp_json_string(mcp_json_get(c, id));
-        mcp_json_iter others = {0};
-        const mcp_json *o = NULL;
-        if (!is_type(c, type))
-            continue;
-        while (wanted.ptr && (o = next_content(in, &others)) != NULL) {
-            if (is_type(o, counterpart) &&
-                mcp_str_eq(mcp_json_string(mcp_json_get(o, its_id)), wanted))
-                break;
-        }
-        if (!o)
-            return false;
-    }
-    return true;
-}
-
-/* Returns what is wrong with a message, or NULL if it is valid. `before` is the previous message,
- * or NULL for the first one. */
-static const char *tool_problem(const mcp_json *before, const mcp_json *message)
-{
-    bool user = mcp_str_eq(mcp_json_string(mcp_json_get(message, "role")), MCP_STR("user"));
-    size_t results = count_of(message, "tool_result"), all = 0;
-    mcp_json_iter it = {0};
-    while (next_content(message, &it))
-        all++;
-    if (count_of(before, "tool_use") &&
-        (!results || !each_has(before, "tool_use", "id", message, "tool_result", "toolUseId")))
-        return "it has no tool_result for a tool_use of the previous message";
-    if (!results)
-        return user && count_of(message, "tool_use") ? "a user message must not have a tool_use"
-                                                     : NULL;
-    if (!user)
-        return "only a user message may have a tool_result";
-    if (results != all)
-        return "it has other content beside its tool_results";
-    if (!each_has(message, "tool_result", "toolUseId", before, "tool_use", "id"))
-        return "a tool_result refers to no tool_use of the previous message";
-    return NULL;
-}
-
-/* Returns MCP_OK, or a negative code after mcp_reply_fail(). */
+/* Returns MCP_OK, or a negative code, if it is no other one after mcp_reply_fail(). */
 static int check_tool_use(mcp_request *req, const mcp_json *messages)
 {
-    const mcp_json *before = NULL;
-    const char *problem = NULL;
-    mcp_json_iter it = {0};
-    size_t n = 0, with_tools = 0;
-    for (const mcp_json *m; !problem && (m = mcp_json_next(messages, &it, NULL)) != NULL; n++) {
-        problem = tool_problem(before, m);
-        with_tools += count_of(m, "tool_use") + count_of(m, "tool_result");
-        before = m;
-    }
-    if (!problem && count_of(before, "tool_use"))
-        problem = "no tool_result follows its tool_use";
-    if (problem)
+    mcp__sampling sampling;
+    int rc = mcp__sampling_check(messages, &req->server->allocator, &sampling);
+    if (rc == MCP_OK && sampling.problem)
         return mcp_reply_fail(req, MCP__INTERNAL_ERROR,
-                              "Internal error: message %zu of a sampling request: %s", n, problem);
-    return with_tools ? mcp_request_require(req, "sampling.tools") : MCP_OK;
+                              "Internal error: message %zu of a sampling request: %s",
+                              sampling.message, sampling.problem);
+    return rc == MCP_OK && sampling.has_tools ? mcp_request_require(req, "sampling.tools") : rc;
 }
 
 /* ---- sampling: all params ------------------------------------------------------------------- */

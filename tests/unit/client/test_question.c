@@ -184,6 +184,62 @@ static void test_requests(void **state)
     }
 }
 
+#define USE(id)   "{\"type\":\"tool_use\",\"id\":\"" id "\",\"name\":\"t\",\"input\":{}}"
+#define GIVEN(id) "{\"type\":\"tool_result\",\"toolUseId\":\"" id "\",\"content\":[]}"
+#define SAID      "{\"type\":\"text\",\"text\":\"x\"}"
+#define MODEL(c)  "{\"role\":\"assistant\",\"content\":[" c "]}"
+#define HUMAN(c)  "{\"role\":\"user\",\"content\":[" c "]}"
+
+/* Each tool_use has its tool_result in the next message, which has nothing else (2025-11-25 and
+ * 2026-07-28, client/sampling, "Message Content Constraints", "Error Handling"). tests/unit/server/
+ * test_sample.c compares these rules with a model. */
+static void test_sampled_tools(void **state)
+{
+    (void)state;
+    static const fake_reply replies[FAKE_REPLIES] = {LEGACY("2025-11-25")};
+    static const struct {
+        const char *messages, *problem; /* NULL: the program is asked */
+    } cases[] = {
+        {HUMAN(SAID) "," MODEL(SAID "," USE("1") "," USE("2")) "," HUMAN(GIVEN("2") "," GIVEN("1")),
+         NULL},
+        {MODEL(USE("1") "," USE("2")) "," HUMAN(GIVEN("1")),
+         "message 2: it has no tool_result for a tool_use of the previous message"},
+        {MODEL(USE("1")) "," HUMAN(SAID),
+         "message 2: it has no tool_result for a tool_use of the previous message"},
+        {HUMAN(SAID) "," MODEL(USE("1")), "message 2: no tool_result follows its tool_use"},
+        {MODEL(USE("1")) "," HUMAN(GIVEN("1") "," SAID),
+         "message 2: it has other content beside its tool_results"},
+        {HUMAN(GIVEN("1")), "message 1: a tool_result refers to no tool_use"},
+        {MODEL(USE("1")) "," MODEL(GIVEN("1")), "message 2: only a user message"},
+        {HUMAN(USE("1")), "message 1: a user message must not have a tool_use"},
+    };
+    for (size_t i = 0; i < MCP__COUNT(cases); i++) {
+        for (int declared = 0; declared < 2; declared++) {
+            program p;
+            char ask[2048], expected[256];
+            mcp_client_options o = options_of(&p);
+            fake *f = &p.fake;
+            o.sample_tools = declared;
+            fake_open(f, replies, &o);
+            mcp_client_start(f->client, NULL, NULL);
+            fake_run(f);
+            snprintf(ask, sizeof(ask),
+                     ASK("1", "sampling/createMessage", "{\"maxTokens\":9,\"messages\":[%s]}"),
+                     cases[i].messages);
+            fake_deliver(f, ask, "", 0);
+            fake_run(f);
+            assert_int_equal(p.asked, declared && !cases[i].problem);
+            if (!p.asked) {
+                assert_contains(fake_last(f), "\"error\":{\"code\":-32602,");
+                snprintf(expected, sizeof(expected), "%s",
+                         cases[i].problem ? cases[i].problem : "did not declare sampling.tools");
+                assert_contains(fake_last(f), expected);
+            }
+            fake_close(f);
+        }
+    }
+}
+
 /* The client answers with the roots that were set, and notifies the server of changes. */
 static void test_set_roots(void **state)
 {
@@ -378,9 +434,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_capabilities),  cmocka_unit_test(test_declared_texts),
-        cmocka_unit_test(test_requests),      cmocka_unit_test(test_set_roots),
-        cmocka_unit_test(test_withdrawn),     cmocka_unit_test(test_time_to_think),
-        cmocka_unit_test(test_wrong_answers), cmocka_unit_test(test_rate),
+        cmocka_unit_test(test_requests),      cmocka_unit_test(test_sampled_tools),
+        cmocka_unit_test(test_set_roots),     cmocka_unit_test(test_withdrawn),
+        cmocka_unit_test(test_time_to_think), cmocka_unit_test(test_wrong_answers),
+        cmocka_unit_test(test_rate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
