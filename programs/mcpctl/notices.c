@@ -106,6 +106,18 @@ void notice_lost(mcp_client *client, const char *why, void *user)
     ((session *)user)->ended = true;
 }
 
+/* Reasons of cancellations are for people (2025-11-25, basic/utilities/cancellation, "Implementation
+ * Notes"). */
+static void say_cancelled(const session *s, const mcp_json *params)
+{
+    mcp_str reason = mcp_json_string(mcp_json_get(params, "reason"));
+    if (s->quiet || !reason.len)
+        return;
+    bar_clear();
+    say("the server cancelled a request: %.*s", (int)(reason.len < 500 ? reason.len : 500),
+        reason.ptr);
+}
+
 /* Forgets cached proposals, because any of them may be out of date. */
 void notice_change(mcp_client *client, mcp_str method, const mcp_json *params, void *user)
 {
@@ -113,7 +125,9 @@ void notice_change(mcp_client *client, mcp_str method, const mcp_json *params, v
         "notifications/prompts/list_changed", "notifications/resources/list_changed",
         "notifications/resources/updated", "notifications/tools/list_changed"};
     session *s = user;
-    (void)client, (void)params;
+    (void)client;
+    if (mcp_str_eq(method, MCP_STR("notifications/cancelled")))
+        say_cancelled(s, params);
     for (size_t i = 0; i < sizeof(changes) / sizeof(*changes); i++)
         if (mcp_str_eq(method, mcp_str_from(changes[i])))
             completions_forget(s->completions);

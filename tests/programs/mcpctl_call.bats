@@ -288,10 +288,12 @@ LINES
     run "$MCPCTL" call --yes think -- "$workshop"
     [ "$status" -eq 6 ]
     [[ $output == *"--sampler"* ]]
-    run "$MCPCTL" call --yes think --sampler 'cat >request; printf %s thought' -- "$workshop"
+    run "$MCPCTL" call --yes think as=small --sampler 'cat >request; printf %s thought' --trace trace -- "$workshop"
     [ "$status" -eq 0 ]
     [[ $output == *'"content":{"type":"text","text":"thought"}'* ]]
-    [[ $(cat request) == '{"messages":[{"role":"user"'* ]]
+    # The command gets all of it: the messages, maxTokens, the preferred models.
+    [ "$(jq -c . request)" = "$(jq -c '.message.result.inputRequests.sample.params // empty' trace)" ]
+    [ "$(jq -c '[.messages[].role, .maxTokens, .modelPreferences]' request)" = '["user",10,{"hints":[{"name":"small"}]}]' ]
     run "$MCPCTL" call --yes think --sampler 'cat >/dev/null; echo "{\"role\":\"assistant\",\"model\":\"m\",\"content\":{\"type\":\"text\",\"text\":\"t\"}}"' -- "$workshop"
     [[ $output == *'"model":"m"'* ]]
     run "$MCPCTL" call --yes think --sampler false -- "$workshop"
@@ -351,6 +353,14 @@ LINES
     [[ $status == 6 && $stderr == *"it needs telepathy, which mcpctl does not have"* ]]
     apart "$MCPCTL" call --yes lacks of=extension -- "$workshop"
     [[ $status == 6 && $stderr == *"it needs the extension com.example/ui, which mcpctl does not have"* ]]
+}
+
+@test "questions of the server: one that it cancels, and why" {
+    apart "$MCPCTL" call --yes where as=withdrawn --root . -- "$workshop" legacy
+    [[ $status == 0 && $output == "never mind" ]]
+    [[ $stderr == *"mcpctl: the server cancelled a request: too "*late* && $stderr != *"$esc"* ]]
+    apart "$MCPCTL" call --yes --quiet where as=withdrawn --root . -- "$workshop" legacy
+    [[ $status == 0 && -z $stderr ]]
 }
 
 @test "--root: the server gets the folders when it requests them, in both eras" {

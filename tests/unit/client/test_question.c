@@ -270,7 +270,27 @@ static void test_set_roots(void **state)
     }
 }
 
-/* If the server cancels a question, or the connection is closed, the program is notified. It may
+/* A client has only the methods that it declared (2025-11-25, client/roots, "Error Handling"). */
+static void test_not_declared(void **state)
+{
+    (void)state;
+    static const fake_reply replies[FAKE_REPLIES] = {LEGACY("2025-11-25")};
+    static const char *const asks[] = {ASK("1", "roots/list", "{}"),
+                                       ASK("1", "sampling/createMessage", SAMPLE),
+                                       ASK("1", "elicitation/create", FORM)};
+    for (size_t i = 0; i < MCP__COUNT(asks); i++) {
+        fake f;
+        fake_open(&f, replies, MCP_OPTIONS(mcp_client_options, .title = NULL));
+        mcp_client_start(f.client, NULL, NULL);
+        fake_run(&f);
+        fake_deliver(&f, asks[i], "", 0);
+        fake_run(&f);
+        assert_contains(fake_last(&f), "\"id\":1,\"error\":{\"code\":-32601,");
+        fake_close(&f);
+    }
+}
+
+/* If the server cancels a question, another one, or the connection is closed, the program is notified. It may
  * still answer. */
 static void test_withdrawn(void **state)
 {
@@ -292,6 +312,11 @@ static void test_withdrawn(void **state)
                          "", 0);
         else if (how == 1)
             mcp_client_disconnected(f->client, NULL);
+        else
+            fake_deliver(f,
+                         "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":"
+                         "{\"requestId\":\"another\"}}",
+                         "", 0);
         assert_int_equal(p.withdrawn, how < 2);
         if (how < 2) {
             assert_int_equal(mcp_question_call(p.open[0]), 0);
@@ -435,9 +460,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_capabilities),  cmocka_unit_test(test_declared_texts),
         cmocka_unit_test(test_requests),      cmocka_unit_test(test_sampled_tools),
-        cmocka_unit_test(test_set_roots),     cmocka_unit_test(test_withdrawn),
-        cmocka_unit_test(test_time_to_think), cmocka_unit_test(test_wrong_answers),
-        cmocka_unit_test(test_rate),
+        cmocka_unit_test(test_set_roots),     cmocka_unit_test(test_not_declared),
+        cmocka_unit_test(test_withdrawn),     cmocka_unit_test(test_time_to_think),
+        cmocka_unit_test(test_wrong_answers), cmocka_unit_test(test_rate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -173,6 +173,45 @@ static void test_legacy(void **state)
     fake_close(f);
 }
 
+static void on_progress(mcp_client *client, mcp_call_id call, const mcp_progress *progress,
+                        void *user)
+{
+    program *p = user;
+    size_t at = strlen(p->states);
+    (void)client;
+    assert_true(call != 0);
+    snprintf(p->states + at, sizeof(p->states) - at, "%g ", progress->progress);
+}
+
+/* The progress token stays that of the task until its end (2025-11-25, basic/utilities/progress). */
+static void test_progress(void **state)
+{
+#define PROGRESS(n)                                                           \
+    "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{" \
+    "\"progressToken\":1,\"progress\":" #n "}}\n"
+    static const fake_reply replies[FAKE_REPLIES] = {
+        LEGACY(",\"cancel\":{}"),
+        {"tools/call", ERROR("-32601", ",\"message\":\"as a task\"")},
+        {"tools/call", PROGRESS(1) MADE},
+        {"tools/list", RESULT(MUST)},
+        {"tasks/get", PROGRESS(2) RESULT("{" STATE("working", TIMES) "}")},
+        {"tasks/get", RESULT("{" STATE("completed", TIMES) "}")},
+        {"tasks/result", PROGRESS(3) RESULT("{\"content\":[]}") "\n" PROGRESS(4)},
+    };
+    (void)state;
+    program p;
+    open_program(&p, replies, MCP_OPTIONS(mcp_client_options, .title = NULL), false);
+    mcp_client_call_tool(
+        p.fake.client, "must", NULL,
+        MCP_OPTIONS(mcp_call_options, .done = fake_done, .progress = on_progress, .user = &p),
+        NULL);
+    fake_run(&p.fake);
+    assert_int_equal(p.fake.rc, MCP_OK);
+    assert_string_equal(p.states, "1 2 3 ");
+    assert_contains(sent(&p.fake, "tools/call", 1), "\"progressToken\":1");
+    fake_close(&p.fake);
+}
+
 /* The other outcomes of a task, in one poll. */
 static void test_outcomes(void **state)
 {
@@ -410,6 +449,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_extension),
         cmocka_unit_test(test_legacy),
+        cmocka_unit_test(test_progress),
         cmocka_unit_test(test_outcomes),
         cmocka_unit_test(test_unasked),
         cmocka_unit_test(test_declared_beside_others),
