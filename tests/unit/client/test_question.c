@@ -102,6 +102,9 @@ static const struct {
      "{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{\"action\":\"accept\"}}"},
     {SAMPLED_IT, ASK("1", "sampling/createMessage", SAMPLE),
      "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":" SAMPLED "}"},
+    {SAMPLED_IT, /* as a task, which the client has not declared */
+     ASK("1", "sampling/createMessage", "{\"messages\":[],\"maxTokens\":9,\"task\":{\"ttl\":1}}"),
+     "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":" SAMPLED "}"},
     {ROOTS, ASK("1", "roots/list", "{}"),
      "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"roots\":[{\"uri\":\"file:///a\",\"name\":"
      "\"A\"},{\"uri\":\"file:///b\"}]}}"},
@@ -290,6 +293,39 @@ static void test_not_declared(void **state)
     }
 }
 
+/* Without memory for an answer, the server gets an error, or nothing if there is no memory for that
+ * either. */
+static void test_internal_error(void **state)
+{
+    (void)state;
+    static const fake_reply replies[FAKE_REPLIES] = {LEGACY("2025-11-25")};
+    static const mcp_root root = {.size = sizeof(root), .uri = "file:///"};
+    size_t errors = 0;
+    bool ended = false;
+    for (size_t n = 1; !ended; n++) {
+        failalloc a = {.fail_at = 0};
+        mcp_allocator allocator = failalloc_allocator(&a);
+        fake f;
+        fake_open(&f, replies, MCP_OPTIONS(mcp_client_options, .allocator = &allocator));
+        assert_int_equal(mcp_client_set_roots(f.client, &root, 1), MCP_OK);
+        mcp_client_start(f.client, NULL, NULL);
+        fake_run(&f);
+        size_t before = f.n_sent;
+        a.fail_at = a.calls + n;
+        fake_deliver(&f, ASK("1", "roots/list", "{}"), "", 0);
+        fake_run(&f);
+        ended = a.calls < a.fail_at;
+        if (f.n_sent > before && !strstr(fake_last(&f), "file:///")) {
+            assert_contains(fake_last(&f), "\"id\":1,\"error\":{\"code\":-32603,");
+            errors++;
+        }
+        assert_true(!ended || f.n_sent > before);
+        fake_close(&f);
+        assert_int_equal(a.live, 0);
+    }
+    assert_true(errors > 0);
+}
+
 /* If the server cancels a question, another one, or the connection is closed, the program is notified. It may
  * still answer. */
 static void test_withdrawn(void **state)
@@ -458,11 +494,12 @@ static void test_rate(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_capabilities),  cmocka_unit_test(test_declared_texts),
-        cmocka_unit_test(test_requests),      cmocka_unit_test(test_sampled_tools),
-        cmocka_unit_test(test_set_roots),     cmocka_unit_test(test_not_declared),
-        cmocka_unit_test(test_withdrawn),     cmocka_unit_test(test_time_to_think),
-        cmocka_unit_test(test_wrong_answers), cmocka_unit_test(test_rate),
+        cmocka_unit_test(test_capabilities),   cmocka_unit_test(test_declared_texts),
+        cmocka_unit_test(test_requests),       cmocka_unit_test(test_sampled_tools),
+        cmocka_unit_test(test_set_roots),      cmocka_unit_test(test_not_declared),
+        cmocka_unit_test(test_internal_error), cmocka_unit_test(test_withdrawn),
+        cmocka_unit_test(test_time_to_think),  cmocka_unit_test(test_wrong_answers),
+        cmocka_unit_test(test_rate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
