@@ -252,6 +252,7 @@ typedef struct mcp_resource_server_usage {
     uint64_t fetches_failed; /* those that failed, and introspection requests that failed */
 } mcp_resource_server_usage;
 
+/* Writes the current counters and sizes to *ret. */
 MCP_API void mcp_resource_server_get_usage(const mcp_resource_server *server,
                                            mcp_resource_server_usage *ret);
 
