@@ -26,6 +26,7 @@
 #include "doctor.h"
 #include "effective.h"
 #include "entry.h"
+#include "health.h"
 #include "http.h"
 #include "capacity.h"
 #include "install.h"
@@ -442,6 +443,8 @@ static int run(program *p)
         return list_modules(&p->line);
     if (p->line.version)
         return say_version(MCP_PARTS), 0;
+    if (p->line.check_health)
+        return health_check(p->line.check_health);
     if (p->line.config || p->line.servers.count || p->line.http.count || p->line.audit ||
         p->line.seal_key_file)
         reload_hold(); /* must precede the start of any thread */

@@ -50,6 +50,14 @@ static const option table[] = {
      .at = AT(json),
      LINE_ONLY,
      .help = "With --doctor: print JSON."},
+    {.name = "check-health",
+     .kind = OPTION_TEXT,
+     .at = AT(check_health),
+     .argument = "URL",
+     LINE_ONLY,
+     .help = "Ask a server that runs already, at a URL such as http://127.0.0.1:8642/readyz, and "
+             "exit: with 0 if the answer has the status 200. For health checks of containers, "
+             "whose image has no other program."},
     {.name = "hidden",
      .kind = OPTION_FLAG,
      .at = AT(hidden),

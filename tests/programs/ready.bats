@@ -120,3 +120,20 @@ drains() {
     run -2 --separate-stderr "$MCPD" --drain-delay 5 project
     [[ $stderr == *"--drain-delay needs --http"* ]]
 }
+
+@test "--check-health says whether a server is ready, for containers" {
+    serve_workers 1 --drain-delay 86400 project
+    url=http://127.0.0.1:$port
+    run -0 "$MCPD" --check-health "$url/readyz"
+    [ -z "$output" ]
+    kill -TERM "$server"
+    wait_for is "$DRAINING"
+    run -1 "$MCPD" --check-health "$url/readyz"
+    [ "$output" = "mcpd: $url/readyz: the answer has the status 503" ]
+    run -0 "$MCPD" --check-health "$url/healthz"
+    finish
+    run -1 "$MCPD" --check-health "$url/healthz"
+    [[ $output == "mcpd: $url/healthz: "* ]]
+    run -1 "$MCPD" --check-health readyz
+    [[ $output == "mcpd: readyz: "* ]]
+}
