@@ -23,7 +23,7 @@ option(MCP_TLS_LINK "Link OpenSSL instead of loading it with the first certifica
 option(MCP_CURL_LINK "Link libcurl instead of loading it with the first HTTP client" OFF)
 option(MCP_SECCOMP_LINK "Link libseccomp instead of loading it with the first sandbox" OFF)
 option(MCP_STATIC_PROGRAMS "Build mcpd and mcpctl as one static program each: all modules, libraries and parts in it" OFF)
-set(MCP_PARTS_MCPD "" CACHE STRING "The libraries that a static mcpd contains, for --version")
+set(MCP_PARTS_MCPD "" CACHE STRING "The libraries of others that mcpd contains, for --version --verbose")
 set(MCP_PARTS_MCPCTL "" CACHE STRING "The same for mcpctl")
 option(MCP_LTO "Optimize across files (gcc)" OFF)
 set(MCP_SANITIZE "" CACHE STRING "Sanitizers: 'address,undefined', 'thread' or nothing")

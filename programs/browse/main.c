@@ -360,7 +360,7 @@ static int start(browser *b, settings *set, const char *const *command)
     if (set->help) {
         help_options(stdout, options, sizeof(options) / sizeof(options[0]), NULL);
     } else if (set->version) {
-        say_version(MCP_PARTS);
+        say_version(MCP_PARTS, false);
     } else if (!budget_parse(set->budget ? set->budget : "32K", &b->app.marks.chosen.budget)) {
         say("--budget cannot be '%s'; it is a number of bytes, such as 32K, or of tokens, such as "
             "8000t",

@@ -388,12 +388,13 @@ void hint(const char *format, ...)
     va_end(args);
 }
 
-void say_version(const char *parts)
+void say_version(const char *parts, bool verbose)
 {
     printf("%s %s\nModel Context Protocol", program_name, mcp_version());
     for (size_t i = 0; mcp_revision(i); i++)
         printf("%s %s", i ? "," : "", mcp_revision(i));
     putchar('\n');
-    if (*parts)
-        printf("Contains %s\n", parts);
+    if (verbose)
+        printf("Contains %s\n",
+               *parts ? parts : "no libraries of others: it uses those of the system");
 }

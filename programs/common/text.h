@@ -76,12 +76,12 @@ void text_put_word(FILE *to, const char *word);
 char *text_dup(mcp_str s);
 
 /* Prints the output of --version: the program's name, its version, the supported revisions of the
- * protocol, and `parts`: the libraries that a static program contains, with their versions. Callers pass
- * MCP_PARTS. */
+ * protocol; if `verbose`, also `parts`: the libraries of others that the program contains, with their
+ * versions. Callers pass MCP_PARTS. */
 #ifndef MCP_PARTS
 #define MCP_PARTS ""
 #endif
-void say_version(const char *parts);
+void say_version(const char *parts, bool verbose);
 
 /* say() flushes stdout and writes "name: …" to stderr, with control characters escaped. hint()
  * writes a further line with advice. */

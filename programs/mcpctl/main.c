@@ -97,7 +97,7 @@ static int act(ctl *c)
     else if (c->set.help)
         help_print(stdout, c->command);
     else if (c->set.version)
-        say_version(MCP_PARTS);
+        say_version(MCP_PARTS, c->set.verbose);
     else
         return run(c);
     return flush_output(c, EXIT_OK);

@@ -442,7 +442,7 @@ static int run(program *p)
     if (p->line.list_modules)
         return list_modules(&p->line);
     if (p->line.version)
-        return say_version(MCP_PARTS), 0;
+        return say_version(MCP_PARTS, p->line.verbose), 0;
     if (p->line.check_health)
         return health_check(p->line.check_health);
     if (p->line.config || p->line.servers.count || p->line.http.count || p->line.audit ||

@@ -512,6 +512,12 @@ static const option table[] = {
      .at = AT(version),
      LINE_ONLY,
      .help = "Print the version and the protocol revisions, and exit."},
+    {.name = "verbose",
+     .kind = OPTION_FLAG,
+     .at = AT(verbose),
+     LINE_ONLY,
+     .help = "With --version: also print the libraries of others that the program contains, with "
+             "their versions."},
     {.name = "help",
      .letter = 'h',
      .kind = OPTION_FLAG,

@@ -56,7 +56,7 @@ typedef struct settings {
     uint64_t max_upstream_sessions_in_all;
     uint64_t calls_per_second, completions_per_second, polls_per_second;
     bool no_rate_limits, share_limits;
-    bool version, help, help_man, help_schema;
+    bool version, verbose, help, help_man, help_schema;
     const char *config, *completion, *as, *check_health;
     bool check_config, doctor, json, list_modules;
 

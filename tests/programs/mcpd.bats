@@ -87,6 +87,10 @@ uris() { # OPTIONS...: prints every listed URI, without the folder's prefix
         "$MCPD" "$T" | jq -r '.error.data.supported[0]')
     [ "${lines[1]}" = "Model Context Protocol 2026-07-28, 2025-11-25, 2025-06-18, 2025-03-26, 2024-11-05" ]
     [[ "${lines[1]}" == *" $served"* ]]
+    [ ${#lines[@]} -eq 2 ]
+    run -0 "$MCPD" --version --verbose
+    [ ${#lines[@]} -eq 3 ]
+    [[ ${lines[2]} =~ ^Contains\ (no\ libraries|.*openssl\ [0-9]) ]]
 }
 
 @test "the committed manual page has every option of --help" {
