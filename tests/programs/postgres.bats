@@ -75,7 +75,7 @@ setup() {
     run -0 --separate-stderr mcpd 'postgres:dbname=shop password=s3cret' </dev/null
     [[ "$stderr" == *'the source contains a password'* && "$stderr" != *s3cret* ]]
     for source in 'postgres:dbname=shop password=s3cret user=reader' "postgres:dbname=shop password = 's3 s3cret' user=reader" \
-        'postgres://reader:s3cret@localhost/shop'; do
+        'postgres://reader:s3cret@localhost:1/shop'; do
         run -0 --separate-stderr mcpd --print-config claude "$source"
         [[ "$output$stderr" != *s3cret* && "$output" == *reader* && "$output" == *shop* ]] || { echo "$output"; return 1; }
     done
