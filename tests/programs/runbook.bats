@@ -1,0 +1,108 @@
+# docs/runbook.md: runs the command of every question, after requests of two people that succeed, fail and are refused.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    : "${MCPD:=mcpd}"
+    page=$BATS_TEST_DIRNAME/../../docs/runbook.md
+    cd "$BATS_TEST_TMPDIR"
+    mkdir project
+    echo hello > project/a.md
+    echo secret > project/b.md
+    files=file://$PWD/project
+    ada=0123456789abcdef0123456789abcdef bob=abcdef0123456789abcdef0123456789
+}
+
+teardown() {
+    [ -z "$server" ] || { kill "$server" 2> /dev/null && wait "$server" || true; }
+}
+
+# wait_for COMMAND...
+wait_for() {
+    local end=$((SECONDS + 60))
+    until "$@"; do
+        ((SECONDS < end)) || { cat log; return 1; }
+        sleep 0.05
+    done
+}
+
+serve() {
+    jq -n --arg far "$MCPD" --arg files "$PWD/project" --arg ada "$ada" --arg bob "$bob" '{
+        http: "127.0.0.1:0", audit: "audit", tokens: {ada: $ada, bob: $bob}, "resource-tools": true,
+        sources: ["project", {module: "mcp", source: $far, name: "far", options: {args: ["--resource-tools", $files]}},
+            {module: "mcp", source: "http://127.0.0.1:1/", name: "gone"}],
+        access: [{principal: "bob", effect: "deny", resources: "project/b.md"}]}' > mcpd.json
+    chmod 600 mcpd.json
+    "$MCPD" --config mcpd.json --log-format json 2> log 3>&- &
+    server=$!
+    wait_for grep -q 'serving .* at http' log
+    base=$(sed -n 's|.* at \(http[^"]*\)/mcp.*|\1|p' log)
+}
+
+# post TOKEN BODY [HEADER]...: sends a request and prints the answer
+post() {
+    local token=$1 body=$2 headers=() header
+    for header in "${@:3}"; do headers+=(-H "$header"); done
+    curl -sS -m 60 "$base/mcp" -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' \
+        ${token:+-H "Authorization: Bearer $token"} "${headers[@]}" -d "$body"
+}
+
+# ask TOKEN METHOD NAME [PARAMS]
+ask() {
+    local meta='"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}'
+    post "$1" "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"$2\",\"params\":{${4:+$4,}$meta}}" \
+        'MCP-Protocol-Version: 2026-07-28' "Mcp-Method: $2" ${3:+"Mcp-Name: $3"} > /dev/null
+}
+read_file() { ask "$1" resources/read "$2" "\"uri\":\"$2\""; }
+call() { ask "$1" tools/call "$2" "\"name\":\"$2\",\"arguments\":$3"; }
+
+# What happened before the questions are asked. A reload begins the counts of other servers anew. The program behind "far" starts in the first list.
+work() {
+    kill -HUP "$server"
+    wait_for grep -q 'was reloaded' log
+    ask "$ada" resources/list ''
+    ask "$ada" tools/list ''
+    is_far() { [ "$(curl -s -H "Authorization: Bearer $ada" "$base/metrics" | grep -c '^mcp_upstream_processes.* 1$')" = 1 ]; }
+    wait_for is_far
+    read_file "$ada" "$files/a.md"
+    read_file "$ada" "$files/no.md"
+    read_file "$bob" "$files/b.md"
+    call "$ada" read_resource "{\"uri\":\"$files/a.md\"}"
+    call "$ada" read_resource "{\"uri\":\"$files/no.md\"}"
+    read_file "$ada" mcp+gone:x:y
+    call "$ada" far_list_resources '{}'
+    call "$ada" far_read_resource '{"uri":"no"}'
+    read_file "${ada/0/1}" "$files/a.md"
+    read_file '' "$files/a.md"
+    curl -s -o /dev/null "$base/mcp" -H 'Host: evil.example' -d '{}'
+    post "$ada" '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},
+        "clientInfo":{"name":"old","version":"1"}}}' > /dev/null
+}
+
+@test "every question has a command, and its output is what the page says" {
+    serve
+    work
+    # Writes one file for each command, and one with the lines that its output must contain. The first block, with
+    # the words of an installation, is replaced.
+    awk '/^### / { title = substr($0, 5); asked++ }
+         /^```sh$/ { if (asked) { n++; to = "run." n; print title > ("title." n) } next }
+         /^```expect$/ { to = "want." n; next }
+         /^```/ { to = ""; next } to { print > to }
+         END { print asked, n > "counts" }' "$page"
+    read -r asked answered < counts
+    [ "$asked" -ge 40 ] && [ "$asked" = "$answered" ]
+    export PATH=${MCPD%/*}:$PATH
+    words="set -o pipefail; metrics() { curl -s -H 'Authorization: Bearer $ada' $base/metrics; }; audit() { cat audit; }
+        log() { cat log; }; BASE=$base CONFIG=mcpd.json DAY=$(head -1 audit | jq -r '.time[:10]')"
+    failed=
+    for ((i = 1; i <= asked; i++)); do
+        echo "$words" | cat - run.$i > all
+        bash all > got.$i 2> complaints || true # --doctor says by its status that something is wrong
+        [ ! -s complaints ] || { cat complaints; failed="$failed $i"; }
+        [ ! -e want.$i ] || while IFS= read -r want; do
+            grep -qF -- "$want" got.$i || { echo "missing: $want"; failed="$failed $i"; }
+        done < want.$i
+        [[ " $failed " != *" $i "* ]] || cat title.$i run.$i got.$i
+    done
+    [ -z "$failed" ]
+}
