@@ -43,7 +43,7 @@ typedef struct mcp_audit_record {
     int code; /* of the JSON-RPC error; 0 if none was sent */
     /* The program sent the request to its own server (mcp_channel_options.inner). */
     bool inner;
-    uint64_t duration_ms;
+    uint64_t duration_us;
     /* The params of the request; NULL if there are none. */
     const mcp_json *params;
     /* Why the client cancelled the request: `reason` of its notifications/cancelled, at most 256 bytes

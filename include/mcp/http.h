@@ -362,6 +362,9 @@ typedef struct mcp_http_options {
      * more than one, the session ends that was not used for longest. Sessions fill at most a quarter of
      * max_memory, and those of one client a quarter of max_share; beyond, the same happens. */
     size_t max_sessions_each;
+    /* Returns the time of a monotonic clock in microseconds, by which the durations in /metrics are
+     * measured. If this is NULL, they are measured with `clock`. */
+    int64_t (*clock_us)(void *user);
 } mcp_http_options;
 
 #ifdef __cplusplus

@@ -219,6 +219,10 @@ typedef struct mcp_host {
      * descriptor may be polled either for reading or for writing; duplicate it to poll for both. If
      * this is NULL, polling for writing is not supported. */
     mcp_host_poll *(*poll_start_write)(int fd, void (*fn)(void *arg), void *arg, void *user);
+    /* Returns the time of a monotonic clock in microseconds, by which durations are measured
+     * (mcp_server_usage(), mcp/audit.h, the metrics of mcp/http.h). If this is NULL, they are
+     * measured in milliseconds. */
+    int64_t (*now_us)(void *user);
 } mcp_host;
 
 /* mcp_server_host() returns the host of the server, or NULL if it has none. mcp_server_set_host()

@@ -343,7 +343,7 @@ typedef enum mcp_usage_kind {
     MCP_USAGE_KINDS
 } mcp_usage_kind;
 
-#define MCP_USAGE_BUCKETS 5
+#define MCP_USAGE_BUCKETS 16
 
 /* The outcomes of the requests for one tool or source, over all channels, since it was first
  * registered or mounted. All values but `in_flight` are running totals, so the values of several
@@ -367,11 +367,12 @@ typedef struct mcp_usage {
     /* Only for sources: size of the contents in `ok` answers, before they are encoded as JSON or
      * Base64. */
     uint64_t bytes;
-    /* Total duration of all requests that ended, each until its answer was passed to the
-     * channel. */
-    uint64_t duration_ms;
-    /* The inclusive upper bounds of all buckets but the last; static storage. */
-    const uint64_t *bounds_ms;
+    /* Total duration of all requests that ended, each until its answer was passed to the channel, in
+     * microseconds. */
+    uint64_t duration_us;
+    /* The inclusive upper bounds of all buckets but the last, in microseconds, from 0.5 ms to a
+     * minute; static storage. */
+    const uint64_t *bounds_us;
     uint64_t buckets[MCP_USAGE_BUCKETS + 1]; /* number of durations between two bounds */
     /* Only for sources: pages of lists without its entries, because it could not be listed. */
     uint64_t left_out;
@@ -383,7 +384,7 @@ typedef struct mcp_usage {
  * "other". Access to a tool is checked by its name, and to a mount by its prefix; a prefix that is
  * only a scheme is never hidden. The number of names never exceeds the number of tools and mounts
  * that are registered or still have requests in flight, whatever peers send. Durations are measured
- * with the host's clock. Without a host they are measured with the times that are passed to the
+ * with the host's clock (mcp_host.now_us, or else now). Without a host they are measured with the times that are passed to the
  * channels, so a handler that answers at once takes no time. */
 MCP_API void mcp_server_usage(const mcp_server *server, const mcp_identity *identity,
                               mcp_usage_kind kind, void (*each)(const mcp_usage *usage, void *user),

@@ -220,7 +220,7 @@ void audit_request(const mcp_audit_record *r, void *user)
     if (r->code)
         add_number(&l, "code", r->code);
     add_text(&l, "reason", r->reason, WORD_ROOM);
-    add_number(&l, "duration_ms", (int64_t)r->duration_ms);
+    add_number(&l, "duration_us", (int64_t)r->duration_us);
     add_flag(&l, "inner", r->inner);
     add_flag(&l, "cut", l.cut);
     put_line(user, now, &l);

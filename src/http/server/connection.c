@@ -86,25 +86,27 @@ static void log_request(const mcp_http_connection *c, int status, int code, int6
 }
 
 /* Counts a request. Status 0 means that its answer was never begun. */
-static void count(const mcp_http_connection *c, int status, int code, int64_t duration)
+static void count(const mcp_http_connection *c, int status, int code, uint64_t us)
 {
     enum { OK, ERROR, GONE };
     mcp__http_metrics *m = &c->http->metrics;
     size_t bucket = 0;
-    while (bucket < MCP__HTTP_BUCKETS && (uint64_t)duration > mcp__http_buckets[bucket])
+    while (bucket < MCP__HTTP_BUCKETS && us > mcp__http_buckets[bucket])
         bucket++;
     m->answered[c->method][!status ? GONE : code || status >= 400 ? ERROR : OK]++;
     if (status)
         m->by_status[c->status_row]++;
     m->duration[bucket]++;
-    m->duration_sum += (uint64_t)duration;
+    m->duration_sum += us;
 }
 
 /* Counts and logs the end of a request. */
 static void account(mcp_http_connection *c, int status, int code)
 {
-    int64_t duration = mcp__http_is_partial(c) ? 0 : mcp__http_now(c->http) - c->began;
-    count(c, status, code, MCP__MAX(duration, 0));
+    bool partial = mcp__http_is_partial(c);
+    int64_t duration = partial ? 0 : mcp__http_now(c->http) - c->began;
+    int64_t us = partial ? 0 : mcp__http_now_us(c->http) - c->began_us;
+    count(c, status, code, (uint64_t)MCP__MAX(us, 0));
     log_request(c, status, code, duration);
 }
 

@@ -76,7 +76,7 @@ struct mcp_http_connection {
     int64_t check_at, starved_at; /* when to check the memory again; when reading stopped */
 
     int64_t since;                /* when the phase began */
-    int64_t began;                /* when the request was complete */
+    int64_t began, began_us;      /* when the request was complete */
     int64_t wrote_at;             /* time of the last write */
     int64_t drained_at;           /* when the transport last reported progress of the output */
     int64_t ended_at;             /* when the peer closed its side of the connection */

@@ -125,6 +125,12 @@ static inline int64_t mcp__http_now(const mcp_http *http)
 {
     return http->options.clock ? http->options.clock(http->clock_user) : http->now;
 }
+/* Returns the time in microseconds, for durations. */
+static inline int64_t mcp__http_now_us(const mcp_http *http)
+{
+    const mcp_http_options *o = &http->options;
+    return o->clock_us ? o->clock_us(o->user) : mcp__http_now(http) * 1000;
+}
 /* Returns whether requests need a login. */
 static inline bool mcp__http_asks(const mcp_http *http)
 {

@@ -9,8 +9,9 @@
 
 static const char *const results[MCP__HTTP_RESULTS] = {"ok", "error", "gone"};
 
-const uint64_t mcp__http_buckets[MCP__HTTP_BUCKETS] = {1,   2,   5,    10,   25,
-                                                       100, 250, 1000, 5000, 30000};
+const uint64_t mcp__http_buckets[MCP__HTTP_BUCKETS] = {
+    500,    1000,   2500,    5000,    10000,   25000,    50000,    100000,
+    250000, 500000, 1000000, 2500000, 5000000, 10000000, 30000000, 60000000};
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
@@ -176,9 +177,9 @@ static void put_head(mcp__buf *b, metric_id id)
 }
 
 /* Writes seconds without trailing zeros. */
-static void put_seconds(mcp__buf *b, uint64_t ms)
+static void put_seconds(mcp__buf *b, uint64_t us)
 {
-    mcp__buf_printf(b, "%" PRIu64 ".%03" PRIu64, ms / 1000, ms % 1000);
+    mcp__buf_printf(b, "%" PRIu64 ".%06" PRIu64, us / 1000000, us % 1000000);
     while (!b->failed && b->ptr[b->len - 1] == '0')
         b->len--;
     if (!b->failed && b->ptr[b->len - 1] == '.')
@@ -223,10 +224,10 @@ static void put_value(mcp__buf *b, metric_id id, const label *l, uint64_t value)
 }
 
 typedef struct durations {
-    const uint64_t *bounds_ms;
+    const uint64_t *bounds_us;
     const uint64_t *counts; /* n_bounds + 1 elements */
     size_t n_bounds;
-    uint64_t sum_ms;
+    uint64_t sum_us;
 } durations;
 
 static void put_durations(mcp__buf *b, metric_id id, const label *l, const durations *d)
@@ -241,14 +242,14 @@ static void put_durations(mcp__buf *b, metric_id id, const label *l, const durat
         }
         mcp__buf_lit(b, "le=\"");
         if (i < d->n_bounds)
-            put_seconds(b, d->bounds_ms[i]);
+            put_seconds(b, d->bounds_us[i]);
         else
             mcp__buf_lit(b, "+Inf");
         mcp__buf_printf(b, "\"} %" PRIu64 "\n", count);
     }
     put_name(b, id, "_sum", l);
     mcp__buf_char(b, ' ');
-    put_seconds(b, d->sum_ms);
+    put_seconds(b, d->sum_us);
     mcp__buf_char(b, '\n');
     put_name(b, id, "_count", l);
     mcp__buf_printf(b, " %" PRIu64 "\n", count);
@@ -273,10 +274,10 @@ static void put_requests(const mcp__http_metrics *m, mcp__buf *b)
     }
     put_head(b, DURATION);
     put_durations(b, DURATION, NULL,
-                  &(durations){.bounds_ms = mcp__http_buckets,
+                  &(durations){.bounds_us = mcp__http_buckets,
                                .counts = m->duration,
                                .n_bounds = MCP__HTTP_BUCKETS,
-                               .sum_ms = m->duration_sum});
+                               .sum_us = m->duration_sum});
 }
 
 /* ---- tools and sources -------------------------------------------------------------------------------------- */
@@ -318,10 +319,10 @@ static void put_usage(const mcp_usage *u, void *user)
     case SOURCE_LEFT_OUT: put_value(b, to->id, &l, u->left_out); break;
     default:
         put_durations(b, to->id, &l,
-                      &(durations){.bounds_ms = u->bounds_ms,
+                      &(durations){.bounds_us = u->bounds_us,
                                    .counts = u->buckets,
                                    .n_bounds = MCP_USAGE_BUCKETS,
-                                   .sum_ms = u->duration_ms});
+                                   .sum_us = u->duration_us});
     }
 }
 

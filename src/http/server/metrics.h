@@ -19,7 +19,7 @@ void mcp__http_complain(mcp_http *http, mcp__http_complaint *complaint, mcp_str 
 
 enum {
     MCP__HTTP_RESULTS = 3,
-    MCP__HTTP_BUCKETS = 10,
+    MCP__HTTP_BUCKETS = MCP_USAGE_BUCKETS,
     MCP__HTTP_STATUSES = 22,
     MCP__HTTP_MOST_REFUSALS = 64
 };
@@ -28,7 +28,7 @@ typedef struct mcp__http_metrics {
     uint64_t answered[MCP__METHODS][MCP__HTTP_RESULTS];
     uint64_t by_status[MCP__HTTP_STATUSES];
     uint64_t duration[MCP__HTTP_BUCKETS + 1];
-    uint64_t duration_sum;
+    uint64_t duration_sum; /* in microseconds */
     uint64_t bytes_in, bytes_out;
     uint64_t sessions_begun, sessions_evicted, sessions_expired, duplex_begun;
     uint64_t sessions_evicted_own;      /* because of a share */
@@ -41,7 +41,7 @@ typedef struct mcp__http_metrics {
     size_t streams;
 } mcp__http_metrics;
 
-/* Upper bounds of the histogram of durations, in milliseconds, ascending. */
+/* Upper bounds of the histogram of durations, in microseconds, ascending: those of mcp_usage. */
 extern const uint64_t mcp__http_buckets[MCP__HTTP_BUCKETS];
 /* Writes all metrics in the text format of Prometheus. Omits tools and sources that access rules
  * hide from the principal. */

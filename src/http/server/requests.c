@@ -311,6 +311,7 @@ static void run(mcp_http_connection *c)
 static void run_request(mcp_http_connection *c)
 {
     c->wrote_at = c->began = c->http->now;
+    c->began_us = mcp__http_now_us(c->http);
     mcp__http_set_phase(c, MCP__HTTP_WAITING);
     if (c->refusal || c->target == MCP__HTTP_HEALTHZ || !mcp__http_must_wait(c)) {
         run(c);

@@ -220,6 +220,8 @@ static int make_endpoint(mcp_listener *l, const mcp__address *a, const mcp_http_
         o.random = mcp__system_random;
     if (!o.allocator)
         o.allocator = allocator;
+    if (!o.clock_us && !o.clock)
+        o.clock_us = mcp__system_us;
     const char **hosts = mcp__alloc(allocator, (o.n_allow_hosts + 1) * sizeof(*hosts));
     if (!hosts)
         return mcp__fail(error, MCP_ENOMEM, 0, "no memory for a listener");

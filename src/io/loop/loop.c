@@ -158,6 +158,7 @@ static const mcp_host host_functions = {
     .work_long = mcp__host_work_long,
     .post = mcp__host_post,
     .poll_start_write = host_poll_start_write,
+    .now_us = mcp__system_us,
 };
 
 const mcp_host *mcp_loop_host(mcp_loop *loop)

@@ -116,6 +116,8 @@ int mcp__uv_fail(mcp_error *error, int status, const char *what);
 int mcp__system_random(void *bytes, size_t len, void *user);
 /* Returns milliseconds since 1970. */
 int64_t mcp__system_wall(void *user);
+/* Returns microseconds of the monotonic clock. */
+int64_t mcp__system_us(void *user);
 
 /* ---- log.c ----------------------------------------------------------------------------------- */
 

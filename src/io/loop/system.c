@@ -1,4 +1,4 @@
-/* system.c: the wall clock and the random bytes of the system, as functions for endpoints and
+/* system.c: the clocks and the random bytes of the system, as functions for endpoints and
  * resource servers. */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -31,4 +31,13 @@ int64_t mcp__system_wall(void *user)
     (void)user;
     clock_gettime(CLOCK_REALTIME, &now);
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+int64_t mcp__system_us(void *user)
+{
+    struct timespec now = {0};
+
+    (void)user;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }

@@ -123,7 +123,7 @@ void mcp__audit_end(mcp_request *req)
         .caller = channel ? channel->options.caller : req->used.caller,
         .method = req->in.message.method,
         .outcome = outcome_of(req),
-        .duration_ms = mcp__usage_elapsed(req),
+        .duration_us = mcp__usage_elapsed(req),
         .inner = channel ? channel->options.inner : req->used.inner,
         .params = req->in.message.params,
         .reason = mcp_str_from(req->used.reason),

@@ -75,7 +75,8 @@ struct mcp_server {
     int64_t files_logged;     /* time of the last such log line; 0 if never */
     struct mcp__probe *probe; /* asks sources that lists are without; NULL if not needed yet */
     uint64_t forwarded_logs;  /* number of log messages of other servers */
-    int64_t usage_clock;      /* the host's time when a request was last counted; 0 if never */
+    int64_t
+        usage_clock; /* the host's time when a request was last counted, in microseconds; 0 if never */
 };
 
 /* Writes {"resources":{…},…} for the client of a request, in the form of its revision. */

@@ -11,7 +11,9 @@
 #include "server/core/request.h"
 #include "server/core/usage.h"
 
-static const uint64_t bounds_ms[MCP_USAGE_BUCKETS] = {10, 100, 1000, 10000, 60000};
+static const uint64_t bounds_us[MCP_USAGE_BUCKETS] = {
+    500,    1000,   2500,    5000,    10000,   25000,    50000,    100000,
+    250000, 500000, 1000000, 2500000, 5000000, 10000000, 30000000, 60000000};
 
 static const size_t outcomes[] = {
     [MCP__USED_GONE] = offsetof(mcp_usage, gone),
@@ -36,7 +38,7 @@ static void add_up(mcp_usage *to, mcp_usage *from)
     to->in_flight += from->in_flight;
     to->bytes += from->bytes;
     to->left_out += from->left_out;
-    to->duration_ms += from->duration_ms;
+    to->duration_us += from->duration_us;
 }
 
 /* ---- meters ---------------------------------------------------------------------------------- */
@@ -44,7 +46,7 @@ static void add_up(mcp_usage *to, mcp_usage *from)
 static mcp_usage usage_of(mcp_usage_kind kind, mcp_str name)
 {
     return (mcp_usage){
-        .size = sizeof(mcp_usage), .kind = kind, .name = name, .bounds_ms = bounds_ms};
+        .size = sizeof(mcp_usage), .kind = kind, .name = name, .bounds_us = bounds_us};
 }
 
 void mcp__usage_init(mcp_server *server)
@@ -103,10 +105,15 @@ void mcp__meter_give(mcp__meter *meter)
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
+static int64_t to_us(int64_t ms)
+{
+    return ms < INT64_MAX / 1000 ? ms * 1000 : INT64_MAX;
+}
+
 /* Returns the time of the channel's last call, or 0 if unknown. */
 static int64_t channel_time(const mcp_request *req)
 {
-    return req->in.channel ? MCP__MAX(req->in.channel->now, 0) : 0;
+    return req->in.channel ? to_us(MCP__MAX(req->in.channel->now, 0)) : 0;
 }
 
 /* Returns the host's time, which advances while a handler runs. If the host has no clock, returns
@@ -114,15 +121,22 @@ static int64_t channel_time(const mcp_request *req)
 static int64_t end_of(const mcp_request *req)
 {
     mcp_server *server = req->server;
-    if (!server->has_host || !server->host.now)
+    const mcp_host *host = &server->host;
+    if (server->has_host && host->now_us)
+        return host->now_us(host->user);
+    if (!server->has_host || !host->now)
         return channel_time(req);
-    return server->usage_clock = server->host.now(server->host.user);
+    return server->usage_clock = to_us(host->now(host->user));
 }
 
-/* Returns the time at which the message was received, so that the clock is read only once per
- * request. For the later messages of a batch, the end of the previous request is more accurate. */
+/* Without a clock of microseconds, returns the time at which the message was received, so that the
+ * clock is read only once per request. For the later messages of a batch, the end of the previous
+ * request is more accurate. */
 int64_t mcp__usage_start(const mcp_request *req)
 {
+    const mcp_host *host = &req->server->host;
+    if (req->server->has_host && host->now_us)
+        return host->now_us(host->user);
     return MCP__MAX(channel_time(req), req->server->usage_clock);
 }
 
@@ -156,12 +170,12 @@ void mcp__usage_end(mcp_request *req)
 {
     mcp__used *used = &req->used;
     mcp_usage *usage = &used->meter->usage;
-    uint64_t ms = mcp__usage_elapsed(req);
+    uint64_t us = mcp__usage_elapsed(req);
     size_t bucket = 0;
-    while (bucket < MCP_USAGE_BUCKETS && ms > bounds_ms[bucket])
+    while (bucket < MCP_USAGE_BUCKETS && us > bounds_us[bucket])
         bucket++;
     usage->buckets[bucket]++;
-    usage->duration_ms += ms;
+    usage->duration_us += us;
     usage->in_flight--;
     (*outcome_of(usage, used->outcome))++;
     if (used->outcome == MCP__USED_OK)

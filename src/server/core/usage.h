@@ -32,7 +32,7 @@ typedef enum mcp__used_outcome {
 /* What is counted for a request. */
 typedef struct mcp__used {
     mcp__meter *meter;  /* NULL if the request is not counted */
-    int64_t since;      /* when the request began, in milliseconds */
+    int64_t since;      /* when the request began, in microseconds */
     uint64_t bytes;     /* size of the contents in the result */
     const char *caller; /* of audit.c; NULL while the channel has it */
     const char *reason; /* of audit.c; NULL if the client gave none for its cancellation */
@@ -54,7 +54,7 @@ void mcp__meter_give(mcp__meter *meter);
 void mcp__usage_begin(mcp_request *req, mcp__meter *meter);
 /* Counts the request for "other", until its own meter is known. */
 void mcp__usage_begin_other(mcp_request *req, mcp_usage_kind kind);
-/* Returns the time at which the request was received, for used.since, and the milliseconds since
+/* Returns the time at which the request was received, for used.since, and the microseconds since
  * then. */
 int64_t mcp__usage_start(const mcp_request *req);
 uint64_t mcp__usage_elapsed(const mcp_request *req);

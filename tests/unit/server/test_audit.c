@@ -24,9 +24,9 @@ static void ended(const mcp_audit_record *record, void *user)
                             (int)record->source.len, record->source.ptr, outcomes[record->outcome]);
     if (record->code)
         len += (size_t)snprintf(told + len, sizeof(told) - len, " %d", record->code);
-    if (record->duration_ms)
+    if (record->duration_us)
         len += (size_t)snprintf(told + len, sizeof(told) - len, " %ums",
-                                (unsigned)record->duration_ms);
+                                (unsigned)(record->duration_us / 1000));
     if (record->reason.len)
         len += (size_t)snprintf(told + len, sizeof(told) - len, " because %.*s",
                                 (int)record->reason.len, record->reason.ptr);

@@ -50,7 +50,7 @@ static const char *tell(mcp_usage_kind kind, const char *principal)
         } numbers[] = {
             {"ok", u->ok},         {"tool", u->tool_errors}, {"lost", u->not_found},
             {"error", u->errors},  {"asked", u->questions},  {"gone", u->gone},
-            {"now", u->in_flight}, {"bytes", u->bytes},      {"ms", u->duration_ms},
+            {"now", u->in_flight}, {"bytes", u->bytes},      {"ms", u->duration_us / 1000},
         };
         uint64_t ended = 0, durations = 0;
         for (size_t k = 0; k < 6; k++)
@@ -201,9 +201,11 @@ static void test_later(void **state)
     seen s = look(MCP_USAGE_TOOL, NULL);
     assert_int_equal(s.usage[0].errors, 2);
     assert_int_equal(s.usage[0].in_flight, 0);
-    assert_int_equal(s.usage[0].buckets[1], 2);
-    assert_int_equal(s.usage[0].bounds_ms[0], 10);
-    assert_int_equal(s.usage[0].bounds_ms[1], 100);
+    assert_int_equal(s.usage[0].buckets[5], 2);
+    assert_int_equal(s.usage[0].bounds_us[0], 500);
+    assert_int_equal(s.usage[0].bounds_us[4], 10000);
+    assert_int_equal(s.usage[0].bounds_us[5], 25000);
+    assert_int_equal(s.usage[0].bounds_us[MCP_USAGE_BUCKETS - 1], 60000000);
     rig_close(&r);
 }
 
@@ -317,7 +319,7 @@ static void test_sources(void **state)
     seen s = look(MCP_USAGE_SOURCE, NULL);
     assert_int_equal(s.usage[0].not_found, 2);
     assert_int_equal(s.usage[0].buckets[MCP_USAGE_BUCKETS], 1);
-    assert_int_equal(s.usage[0].duration_ms, 70000);
+    assert_int_equal(s.usage[0].duration_us, 70000000);
     end();
 }
 
@@ -358,6 +360,28 @@ static void test_clock(void **state)
     rig_call_tool(&r, peer, 2, "t");
     TOOLS("t ok=3 ms=90");
     assert_int_equal(readings, 3);
+    mcp_server_set_host(r.server, NULL);
+    end();
+}
+
+static int64_t read_fine(void *user)
+{
+    return ((rig *)user)->now * 1000 + (int64_t)++readings * 300;
+}
+
+/* A clock of microseconds is read at the beginning and at the end. */
+static void test_microseconds(void **state)
+{
+    (void)state;
+    begin(&(mcp_server_options){.size = 0}, rig_ok);
+    mcp_server_set_host(r.server,
+                        MCP_OPTIONS(mcp_host, .user = &r, .now = read_clock, .now_us = read_fine));
+    readings = 0;
+    rig_call_tool(&r, peer, 1, "t");
+    assert_int_equal(readings, 2);
+    seen s = look(MCP_USAGE_TOOL, NULL);
+    assert_int_equal(s.usage[0].duration_us, 300);
+    assert_int_equal(s.usage[0].buckets[0], 1);
     mcp_server_set_host(r.server, NULL);
     end();
 }
@@ -420,11 +444,11 @@ static void test_allocations(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_outcomes),    cmocka_unit_test(test_later),
-        cmocka_unit_test(test_invented),    cmocka_unit_test(test_come_and_go),
-        cmocka_unit_test(test_rebuilt),     cmocka_unit_test(test_sources),
-        cmocka_unit_test(test_clock),       cmocka_unit_test(test_access),
-        cmocka_unit_test(test_allocations),
+        cmocka_unit_test(test_outcomes), cmocka_unit_test(test_later),
+        cmocka_unit_test(test_invented), cmocka_unit_test(test_come_and_go),
+        cmocka_unit_test(test_rebuilt),  cmocka_unit_test(test_sources),
+        cmocka_unit_test(test_clock),    cmocka_unit_test(test_microseconds),
+        cmocka_unit_test(test_access),   cmocka_unit_test(test_allocations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
