@@ -30,7 +30,8 @@ typedef struct mcp_audit_record {
     size_t size; /* set by the library */
     /* NULL if the caller is anonymous. */
     const mcp_identity *identity;
-    /* mcp_channel_options.caller, for example an address; NULL if unknown. */
+    /* The address of the caller, or what else the transport says (mcp_channel_options.describe, or
+     * else caller); NULL if unknown. */
     const char *caller;
     mcp_str method;
     /* The member "uri", "name" or "taskId" of the params, or that of "ref" in completion/complete.
@@ -49,6 +50,17 @@ typedef struct mcp_audit_record {
     /* Why the client cancelled the request: `reason` of its notifications/cancelled, at most 256 bytes
      * of it. Empty if it gave none or the request was not cancelled so. */
     mcp_str reason;
+    /* What the transport calls the session of the request (mcp_channel_options.describe); empty if it
+     * has none. */
+    mcp_str session;
+    /* The trace of which the request is a part, in the form of the W3C ("00-…"), from _meta or else
+     * from the transport; empty if there is none. The caller chose it. */
+    mcp_str traceparent;
+    /* Size of the answer as JSON text; 0 if none was sent, and for subscriptions/listen. */
+    uint64_t bytes;
+    /* With MCP_AUDIT_SCOPES, the scopes that the request needs, separated by spaces; otherwise
+     * NULL. */
+    const char *scopes;
 } mcp_audit_record;
 
 /* Sets a function that is called once for each request that reached a method of the server or was

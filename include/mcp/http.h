@@ -63,8 +63,10 @@ typedef struct mcp_http_record {
      * empty if none. It holds at most the first 256 bytes as the client sent them, which may be any
      * bytes but NUL. */
     mcp_str name;
-    /* With `refused`, what mcp_http_login_refuse() said; empty if it is unknown. `denied_key` may be any
-     * bytes but NUL, because it is from the header of a token that was not verified. */
+    /* `reason` is empty unless the endpoint refused the request. With `refused` it is what
+     * mcp_http_login_refuse() said, if anything, otherwise the name of the refusal, such as BAD_HOST or
+     * LONG_BODY. The other three are what mcp_http_login_refuse() said. `denied_key` may be any bytes
+     * but NUL, because it is from the header of a token that was not verified. */
     mcp_str reason, denied_issuer, denied_key, denied_principal;
 } mcp_http_record;
 

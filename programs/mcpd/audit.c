@@ -26,7 +26,14 @@
 
 /* Bytes that the JSON text of a value may need, without quotes. A line fits in PIPE_BUF bytes, so a
  * pipe accepts it whole. */
-enum { NAME_ROOM = 1400, CALLER_ROOM = 800, WORD_ROOM = 240, URIS_ROOM = 800 };
+enum {
+    NAME_ROOM = 1400,
+    CALLER_ROOM = 800,
+    WORD_ROOM = 240,
+    METHOD_ROOM = 120,
+    URIS_ROOM = 600,
+    LEFT = 400, /* room for what follows the texts: numbers, flags and keys */
+};
 
 typedef struct line {
     char text[PIPE_BUF];
@@ -99,11 +106,11 @@ static size_t put_char(char to[16], uint32_t c)
                             0xdc00 + (unsigned)(c & 0x3ff));
 }
 
-/* Adds a JSON string of at most `room` bytes without its quotes. */
+/* Adds a JSON string of at most `room` bytes without its quotes, and fewer if the line is full. */
 static void add_string(line *l, mcp_str text, size_t room)
 {
     char one[16];
-    size_t end = l->len + room;
+    size_t most = sizeof(l->text) - LEFT, end = l->len + room < most ? l->len + room : most;
     l->text[l->len++] = '"';
     while (text.len) {
         mcp_char c = mcp_char_at(text);
@@ -145,6 +152,34 @@ static void add_flag(line *l, const char *key, bool value)
         return;
     add_key(l, key);
     l->len += (size_t)snprintf(l->text + l->len, 8, "true");
+}
+
+/* Adds the trace of a text that has the form 00-TRACE-PARENT-FLAGS. */
+static void add_trace(line *l, mcp_str parent)
+{
+    enum { AT = 3, DIGITS = 32 };
+    if (parent.len >= AT + DIGITS)
+        add_text(l, "trace", (mcp_str){parent.ptr + AT, DIGITS}, WORD_ROOM);
+}
+
+/* Adds those of the scopes that the caller does not have. */
+static void add_lacking(line *l, const mcp_identity *identity, const char *scopes)
+{
+    char lacking[WORD_ROOM + 1] = "", one[WORD_ROOM];
+    size_t len = 0;
+    for (size_t n; scopes && *scopes; scopes += n + (scopes[n] == ' ')) {
+        n = strcspn(scopes, " ");
+        if (n >= sizeof(one) || len + n + 1 >= sizeof(lacking)) {
+            l->cut = true;
+            continue;
+        }
+        memcpy(one, scopes, n);
+        one[n] = '\0';
+        if (n && !mcp_identity_has_scopes(identity, one))
+            len +=
+                (size_t)snprintf(lacking + len, sizeof(lacking) - len, "%s%s", len ? " " : "", one);
+    }
+    add_text(l, "lacks", mcp_str_from(lacking), WORD_ROOM);
 }
 
 /* Adds the resources of a subscriptions/listen. */
@@ -209,9 +244,10 @@ void audit_request(const mcp_audit_record *r, void *user)
     begin(&l, now);
     const char *principal = mcp_identity_principal(r->identity);
     add_text(&l, "principal", mcp_str_from(principal), CALLER_ROOM);
-    if (!principal)
-        add_text(&l, "client", mcp_str_from(r->caller), WORD_ROOM);
-    add_text(&l, "method", r->method, WORD_ROOM);
+    add_text(&l, "client", mcp_str_from(r->caller), WORD_ROOM);
+    add_text(&l, "session", r->session, WORD_ROOM);
+    add_trace(&l, r->traceparent);
+    add_text(&l, "method", r->method, METHOD_ROOM);
     add_text(&l, "name", r->name, NAME_ROOM);
     if (mcp_str_eq(r->method, MCP_STR("subscriptions/listen")))
         add_uris(&l, r->params);
@@ -219,7 +255,10 @@ void audit_request(const mcp_audit_record *r, void *user)
     add_text(&l, "outcome", mcp_str_from(outcomes[r->outcome]), WORD_ROOM);
     if (r->code)
         add_number(&l, "code", r->code);
+    add_lacking(&l, r->identity, r->scopes);
     add_text(&l, "reason", r->reason, WORD_ROOM);
+    if (r->bytes)
+        add_number(&l, "bytes", (int64_t)r->bytes);
     add_number(&l, "duration_us", (int64_t)r->duration_us);
     add_flag(&l, "inner", r->inner);
     add_flag(&l, "cut", l.cut);

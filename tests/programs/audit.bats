@@ -20,8 +20,8 @@ request() { # request METHOD PARAMS, with a comma at their end
     printf '{"jsonrpc":"2.0","id":%d,"method":"%s","params":{%s%s}}\n' $((++id)) "$1" "$2" "$meta"
 }
 
-# fields: the lines of the log without times
-fields() { jq -c 'del(.time, .duration_us)' audit; }
+# fields: the lines of the log without times and sizes
+fields() { jq -c 'del(.time, .duration_us, .bytes)' audit; }
 # same: compares lines in any order, because requests may end in any order
 same() { is "$(sort <<< "$1")" "$(sort <<< "$2")"; }
 is() { [ "$1" = "$2" ] || { printf 'got  %s\nwant %s\n' "$1" "$2"; return 1; }; }
@@ -67,7 +67,7 @@ $who:\"resources/read\",\"name\":\"$here\",\"source\":\"file:\",\"outcome\":\"ok
 $who:\"tools/call\",\"name\":\"read_resource\",\"outcome\":\"tool error\"}
 $who:\"tools/call\",\"name\":\"none\",\"outcome\":\"error\",\"code\":-32602}"
     [ "$(stat -c %a audit)" = 600 ]
-    jq -es 'all(.time | test("^20[0-9-]*T[0-9:.]*Z$")) and all(.duration_us >= 0)' audit > /dev/null
+    jq -es 'all(.time | test("^20[0-9-]*T[0-9:.]*Z$")) and all(.duration_us >= 0 and .bytes > 50)' audit > /dev/null
 }
 
 @test "what clients write stays one line of ASCII, of bounded length" {
@@ -107,32 +107,59 @@ END
     jq -es 'any(.name == "sqlite://db/t" and .source == "sqlite://db/" and .outcome == "ok")' audit
 }
 
-@test "over HTTP: principals, denied items, refused logins, and never a token" {
-    cat > mcpd.json <<END
-{"sources": ["docs"], "http": "127.0.0.1:0", "audit": "audit", "tokens": {"ada": "0123456789abcdef0123456789abcdef"},
- "access": [{"effect": "deny", "resources": "docs/b.md"}]}
-END
+# Serves over HTTP with the configuration in mcpd.json and sets $base.
+serve() {
     chmod 600 mcpd.json
     "$MCPD" --config mcpd.json 2> log 3>&- &
     server=$!
     wait_for grep -q serving log
     base=$(sed -n 's|.* at \(http.*\)/mcp.*|\1|p' log)
-    ask() {
-        curl -s -m 60 "$base/mcp" -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' \
-            -H 'MCP-Protocol-Version: 2026-07-28' -H "Mcp-Method: resources/read" -H "Mcp-Name: $here/$1" \
-            -d "$(request resources/read "\"uri\":\"$here/$1\",")" "${@:2}" > /dev/null
-    }
-    ask a.md -H 'Authorization: Bearer 0123456789abcdef0123456789abcdef'
-    ask b.md -H 'Authorization: Bearer 0123456789abcdef0123456789abcdef'
+}
+# post BODY CURL-OPTION...
+post() {
+    curl -s -m 60 "$base/mcp" -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' \
+        -d "$1" "${@:2}"
+}
+# ask FILE CURL-OPTION...: reads a file
+ask() {
+    post "$(request resources/read "\"uri\":\"$here/$1\",")" -H 'MCP-Protocol-Version: 2026-07-28' \
+        -H "Mcp-Method: resources/read" -H "Mcp-Name: $here/$1" "${@:2}" > /dev/null
+}
+
+@test "over HTTP: principals, addresses, traces, denied items, refused logins, and never a token" {
+    cat > mcpd.json <<END
+{"sources": ["docs"], "http": "127.0.0.1:0", "audit": "audit", "tokens": {"ada": "0123456789abcdef0123456789abcdef"},
+ "access": [{"effect": "deny", "resources": "docs/b.md"}]}
+END
+    serve
+    ask a.md -H 'Authorization: Bearer 0123456789abcdef0123456789abcdef' \
+        -H 'traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
+    ask b.md -H 'Authorization: Bearer 0123456789abcdef0123456789abcdef' -H 'traceparent: 00-4bf92f-00f067-01'
     ask a.md -H 'Authorization: Bearer 0123456789abcdef0123456789abcdee'
     ask a.md
     wait_for lines 4
-    local ada='{"principal":"ada","method":"resources/read"' refused='{"client":"127.0.0.1","http_method":"POST","path":"/mcp"'
-    is "$(fields)" "$ada,\"name\":\"$here/a.md\",\"source\":\"file:\",\"outcome\":\"ok\"}
-$ada,\"name\":\"$here/b.md\",\"source\":\"file:\",\"outcome\":\"denied\",\"code\":-32602}
+    local ada='{"principal":"ada","client":"127.0.0.1"' refused='{"client":"127.0.0.1","http_method":"POST","path":"/mcp"'
+    local read='"method":"resources/read"'
+    is "$(fields)" "$ada,\"trace\":\"4bf92f3577b34da6a3ce929d0e0e4736\",$read,\"name\":\"$here/a.md\",\"source\":\"file:\",\"outcome\":\"ok\"}
+$ada,$read,\"name\":\"$here/b.md\",\"source\":\"file:\",\"outcome\":\"denied\",\"code\":-32602}
 $refused,\"outcome\":\"refused\",\"reason\":\"unknown token\",\"status\":401}
 $refused,\"outcome\":\"refused\",\"reason\":\"no token\",\"status\":401}"
     run ! grep -q 0123456789abcde audit log
+}
+
+@test "lines of a legacy session have the beginning of its id, and the bytes of the answer" {
+    printf '{"sources": ["docs"], "http": "127.0.0.1:0", "audit": "audit"}' > mcpd.json
+    serve
+    for id in 1 2; do
+        post '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},
+            "clientInfo":{"name":"old","version":"1"}}}' -D head.$id > /dev/null
+        session=$(sed -n 's/^Mcp-Session-Id: \(.*\)\r$/\1/p' head.$id)
+        post '{"jsonrpc":"2.0","id":2,"method":"resources/list"}' -H "Mcp-Session-Id: $session" > answer
+        wait_for lines "$id"
+        is "$(sed -n ${id}p audit | jq -r .session)" "${session:0:8}"
+        is "$(sed -n ${id}p audit | jq .bytes)" "$(sed 's/^data: //; /^$/d; /^[a-z]*:/d' answer | tr -d '\n' | wc -c)"
+        run ! grep -q "$session" audit
+    done
 }
 
 @test "SIGHUP opens the file again; another name takes effect, switching it off does not" {

@@ -219,7 +219,7 @@ END
     serve
     has "$(read_file a.md opaque-good)" hello
     has "$(read_file a.md opaque-bad)" invalid_token
-    has "$(cat audit)" "\"principal\":\"$iss#ada\",\"method\":\"resources/read\""
+    has "$(cat audit)" "\"principal\":\"$iss#ada\",\"client\":\"127.0.0.1\",\"method\":\"resources/read\""
     has "$(cat audit)" "\"outcome\":\"refused\",\"reason\":\"inactive\",\"issuer\":\"$iss\",\"status\":401"
     lacks "$(cat audit log)" opaque-
     introspect /page

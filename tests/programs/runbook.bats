@@ -75,8 +75,13 @@ work() {
     read_file "${ada/0/1}" "$files/a.md"
     read_file '' "$files/a.md"
     curl -s -o /dev/null "$base/mcp" -H 'Host: evil.example' -d '{}'
-    post "$ada" '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},
-        "clientInfo":{"name":"old","version":"1"}}}' > /dev/null
+    # A legacy session; the helper above has no room for the head of the answer.
+    local session json=(-H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream')
+    session=$(curl -s -D - "${json[@]}" -H "Authorization: Bearer $ada" "$base/mcp" -d '{"jsonrpc":"2.0","id":1,
+        "method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},
+        "clientInfo":{"name":"old","version":"1"}}}' | sed -n 's/^Mcp-Session-Id: \(.*\)\r$/\1/p')
+    post "$ada" '{"jsonrpc":"2.0","id":2,"method":"resources/list"}' "Mcp-Session-Id: $session" \
+        'traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01' > /dev/null
 }
 
 @test "every question has a command, and its output is what the page says" {

@@ -37,6 +37,15 @@ typedef uint64_t mcp_exchange;
 
 #define MCP_WAIT_ADDRESS_ROOM 512
 
+/* What a transport knows about an exchange, for the records of mcp/audit.h. A text that is empty is
+ * unknown. */
+typedef struct mcp_exchange_about {
+    size_t size;          /* set by the library */
+    char caller[64];      /* as in mcp_channel_options, but of this exchange */
+    char session[24];     /* tells sessions apart; must not be what gives access to one */
+    char traceparent[64]; /* the trace that the request belongs to, unless its _meta names one */
+} mcp_exchange_about;
+
 typedef struct mcp_channel_options {
     size_t size;
 
@@ -123,6 +132,11 @@ typedef struct mcp_channel_options {
      * called, after ".". Returns its length; 0 means that there is none. May be NULL. */
     size_t (*wait_address)(mcp_channel *channel, mcp_exchange exchange,
                            char to[MCP_WAIT_ADDRESS_ROOM], void *user);
+
+    /* Describes an exchange whose request is being received; *to has empty texts. Called only if the
+     * program wants records (mcp_server_set_audit()). May be NULL. */
+    void (*describe)(mcp_channel *channel, mcp_exchange exchange, mcp_exchange_about *to,
+                     void *user);
 } mcp_channel_options;
 
 #define MCP_META_CALLER "libmcp/caller"

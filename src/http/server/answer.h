@@ -9,67 +9,74 @@
 #include "base/base.h"
 #include "http/server/metrics.h"
 
-/* Why the HTTP layer refuses a request. */
+/* Why the HTTP layer refuses a request: X(NAME). */
+#define MCP__HTTP_REFUSAL_MAP(X)                                                     \
+    X(BAD_SYNTAX)                                                                    \
+    X(BAD_FRAMING)                                                                   \
+    X(UNKNOWN_CODING)                                                                \
+    X(BAD_VERSION)                                                                   \
+    X(BAD_MIRROR) /* a header that repeats a part of the message */                  \
+    X(NO_HOST)                                                                       \
+    X(DUPLICATE)                                                                     \
+    X(BAD_HOST)                                                                      \
+    X(BAD_ORIGIN)                                                                    \
+    X(NO_PATH)                                                                       \
+    X(LONG_TARGET)                                                                   \
+    X(LONG_HEAD)                                                                     \
+    X(MANY_HEADERS)                                                                  \
+    X(LONG_BODY)                                                                     \
+    X(SLOW_HEAD)                                                                     \
+    X(SLOW_BODY)                                                                     \
+    X(NOT_ALLOWED)  /* the method is not allowed for this target */                  \
+    X(POST_ONLY)    /* the method is not allowed without a session */                \
+    X(UNAUTHORIZED) /* this one and the next five are results of `authenticate` */   \
+    X(BAD_LOGIN)                                                                     \
+    X(FORBIDDEN)                                                                     \
+    X(MANY_LOGINS)                                                                   \
+    X(NO_LOGIN)                                                                      \
+    X(SLOW_LOGIN)                                                                    \
+    X(NOT_ACCEPTABLE)                                                                \
+    X(NEEDS_STREAM)                                                                  \
+    X(BAD_TYPE)                                                                      \
+    X(BAD_CODING)                                                                    \
+    X(BAD_EXPECT)                                                                    \
+    X(BAD_REVISION)                                                                  \
+    X(NO_SESSION)                                                                    \
+    X(NEEDS_SESSION)                                                                 \
+    X(GET_FIRST) /* HTTP+SSE; the next three too */                                  \
+    X(NO_STREAM)                                                                     \
+    X(UNREAD)                                                                        \
+    X(NOT_MODERN)                                                                    \
+    X(MANY_CONNECTIONS)                                                              \
+    X(MANY_PER_ADDRESS)                                                              \
+    X(MANY_PER_PRINCIPAL)                                                            \
+    X(MANY_SESSIONS)                                                                 \
+    X(MANY_SESSIONS_EACH)                                                            \
+    X(MANY_STREAMS)                                                                  \
+    X(DRAINING)                                                                      \
+    X(NO_MEMORY)                                                                     \
+    X(BAD_EVENT)                                                                     \
+    X(BAD_MESSAGE)                                                                   \
+    X(UNEXPECTED)                                                                    \
+    X(NO_RANDOM)                                                                     \
+    X(NO_ANSWER)                                                                     \
+    X(NO_ROOM)                                                                       \
+    X(NO_SHARE)                                                                      \
+    X(NO_FILES)                                                                      \
+    X(CUT)                                                                           \
+    X(BAD_HOP)     /* a request that another instance forwarded; the next one too */ \
+    X(MISDIRECTED) /* it is for another instance */                                  \
+    X(NO_INSTANCE) /* a request was forwarded, but not answered */
+
 typedef enum mcp__http_refusal {
     MCP__HTTP_FINE = 0,
-    MCP__HTTP_BAD_SYNTAX,
-    MCP__HTTP_BAD_FRAMING,
-    MCP__HTTP_UNKNOWN_CODING,
-    MCP__HTTP_BAD_VERSION,
-    MCP__HTTP_BAD_MIRROR, /* a header that repeats a part of the message */
-    MCP__HTTP_NO_HOST,
-    MCP__HTTP_DUPLICATE,
-    MCP__HTTP_BAD_HOST,
-    MCP__HTTP_BAD_ORIGIN,
-    MCP__HTTP_NO_PATH,
-    MCP__HTTP_LONG_TARGET,
-    MCP__HTTP_LONG_HEAD,
-    MCP__HTTP_MANY_HEADERS,
-    MCP__HTTP_LONG_BODY,
-    MCP__HTTP_SLOW_HEAD,
-    MCP__HTTP_SLOW_BODY,
-    MCP__HTTP_NOT_ALLOWED,  /* the method is not allowed for this target */
-    MCP__HTTP_POST_ONLY,    /* the method is not allowed without a session */
-    MCP__HTTP_UNAUTHORIZED, /* this one and the next five are results of `authenticate` */
-    MCP__HTTP_BAD_LOGIN,
-    MCP__HTTP_FORBIDDEN,
-    MCP__HTTP_MANY_LOGINS,
-    MCP__HTTP_NO_LOGIN,
-    MCP__HTTP_SLOW_LOGIN,
-    MCP__HTTP_NOT_ACCEPTABLE,
-    MCP__HTTP_NEEDS_STREAM,
-    MCP__HTTP_BAD_TYPE,
-    MCP__HTTP_BAD_CODING,
-    MCP__HTTP_BAD_EXPECT,
-    MCP__HTTP_BAD_REVISION,
-    MCP__HTTP_NO_SESSION,
-    MCP__HTTP_NEEDS_SESSION,
-    MCP__HTTP_GET_FIRST, /* HTTP+SSE; the next three too */
-    MCP__HTTP_NO_STREAM,
-    MCP__HTTP_UNREAD,
-    MCP__HTTP_NOT_MODERN,
-    MCP__HTTP_MANY_CONNECTIONS,
-    MCP__HTTP_MANY_PER_ADDRESS,
-    MCP__HTTP_MANY_PER_PRINCIPAL,
-    MCP__HTTP_MANY_SESSIONS,
-    MCP__HTTP_MANY_SESSIONS_EACH,
-    MCP__HTTP_MANY_STREAMS,
-    MCP__HTTP_DRAINING,
-    MCP__HTTP_NO_MEMORY,
-    MCP__HTTP_BAD_EVENT,
-    MCP__HTTP_BAD_MESSAGE,
-    MCP__HTTP_UNEXPECTED,
-    MCP__HTTP_NO_RANDOM,
-    MCP__HTTP_NO_ANSWER,
-    MCP__HTTP_NO_ROOM,
-    MCP__HTTP_NO_SHARE,
-    MCP__HTTP_NO_FILES,
-    MCP__HTTP_CUT,
-    MCP__HTTP_BAD_FORWARDED, /* a request that another instance forwarded; the next one too */
-    MCP__HTTP_MISDIRECTED,   /* it is for another instance */
-    MCP__HTTP_NO_INSTANCE,   /* a request was forwarded, but not answered */
-    MCP__HTTP_REFUSALS,
+#define MCP__HTTP_REFUSAL(name) MCP__HTTP_##name,
+    MCP__HTTP_REFUSAL_MAP(MCP__HTTP_REFUSAL)
+#undef MCP__HTTP_REFUSAL
+        MCP__HTTP_REFUSALS,
 } mcp__http_refusal;
+/* Returns the name of a refusal, such as "BAD_HOST", or "" for MCP__HTTP_FINE. */
+const char *mcp__http_refusal_name(mcp__http_refusal why);
 
 /* The statuses that answers can have. */
 typedef struct mcp__http_status_line {

@@ -75,9 +75,11 @@ static void log_request(const mcp_http_connection *c, int status, int code, int6
         .client = client,
         .name = c->name ? mcp_str_from(c->name) : (mcp_str){0},
         .refused = c->login_result != MCP__HTTP_FINE,
+        .reason = mcp_str_from(mcp__http_refusal_name((mcp__http_refusal)c->refusal)),
     };
     if (r.refused && c->denial && c->denial->denied) {
-        r.reason = c->denial->reason;
+        if (c->denial->reason.len)
+            r.reason = c->denial->reason;
         r.denied_issuer = c->denial->issuer;
         r.denied_key = c->denial->key;
         r.denied_principal = c->denial->principal;

@@ -4,6 +4,8 @@
  * The requests of a connection use the same channel, one after the other, as long as they come from
  * the same caller. A subscription ends with its stream.
  */
+#include <stdio.h>
+
 #include "http/server/http_session.h"
 
 #include <mcp/sys/server.h>
@@ -17,6 +19,25 @@ static void wake(mcp_channel *channel, void *user)
     mcp__http_wake(peer->http, &peer->timer);
 }
 
+/* The beginning of the id of a session is enough to tell sessions apart, and too little to guess the
+ * rest. */
+static void describe(mcp_channel *channel, mcp_exchange exchange, mcp_exchange_about *to,
+                     void *user)
+{
+    enum { SHOWN = 8 };
+    const mcp__http_peer *peer = user;
+    const mcp_http_connection *c = peer->connection;
+    char client[MCP__HTTP_IP_TEXT];
+    (void)channel;
+    if (peer->session)
+        snprintf(to->session, sizeof(to->session), "%.*s", SHOWN, peer->session->id);
+    if (!c || c->exchange != exchange)
+        return;
+    mcp__http_client_text(c, client);
+    snprintf(to->caller, sizeof(to->caller), "%s", client);
+    snprintf(to->traceparent, sizeof(to->traceparent), "%s", c->traceparent);
+}
+
 int mcp__http_peer_new(mcp_http *http, const mcp_channel_options *how, const mcp_http_connection *c,
                        mcp__http_peer **ret)
 {
@@ -25,6 +46,7 @@ int mcp__http_peer_new(mcp_http *http, const mcp_channel_options *how, const mcp
         return MCP_ENOMEM;
     mcp_channel_options options = *how;
     options.wake = wake;
+    options.describe = describe;
     options.user = peer;
     options.identity = mcp__http_identity(c);
     options.caller = mcp__http_caller(c);

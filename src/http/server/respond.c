@@ -140,6 +140,16 @@ static const struct refusal {
                                  "no session can be created: the source of random bytes failed"},
 };
 
+const char *mcp__http_refusal_name(mcp__http_refusal why)
+{
+    static const char *const names[MCP__HTTP_REFUSALS] = {[MCP__HTTP_FINE] = "",
+#define NAME(name) [MCP__HTTP_##name] = #name,
+                                                          MCP__HTTP_REFUSAL_MAP(NAME)
+#undef NAME
+    };
+    return names[why];
+}
+
 /* ---- heads ------------------------------------------------------------------------------------------- */
 
 static void put_header(mcp__buf *b, const char *name, const char *value)
@@ -365,6 +375,7 @@ static void refuse_with(mcp_http_connection *c, mcp__http_refusal why, mcp_str k
     mcp__buf_init(&text, a, 0);
     mcp__buf_init(&body, a, 0);
     mcp__buf_init(&lines, a, 0);
+    c->refusal = (uint8_t)why;
     if (why != MCP__HTTP_NO_ROOM && why != MCP__HTTP_NO_SHARE)
         c->http->metrics.by_refusal[why]++;
     if (known.len)

@@ -14,20 +14,47 @@ void mcp_server_set_audit(mcp_server *server,
     server->audit.user = user;
 }
 
-void mcp__audit_begin(mcp_request *req)
+/* ---- what the transport knows ----------------------------------------------------------------- */
+
+/* Whether a text has the form of https://www.w3.org/TR/trace-context/: version, trace, parent and
+ * flags. */
+static bool is_traceparent(mcp_str text)
 {
-    req->used.since = mcp__usage_start(req);
+    static const char form[] = "xx-xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx-xxxxxxxxxxxxxxxx-xx";
+    if (text.len != sizeof(form) - 1)
+        return false;
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.ptr[i];
+        bool fits = form[i] == '-' ? c == '-' : (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+        if (!fits)
+            return false;
+    }
+    return true;
 }
 
-/* The handler of a cancelled request may finish after the channel was freed. */
-void mcp__audit_keep(mcp_request *req)
+/* Without memory the text is missing. */
+static const char *keep(mcp_request *req, mcp_str text)
 {
-    const mcp_channel_options *o = &req->in.channel->options;
-    if (req->used.recorded || req->used.caller)
-        return;
+    return text.len ? mcp_request_strdup(req, text) : NULL;
+}
+
+void mcp__audit_begin(mcp_request *req)
+{
+    mcp_channel *channel = req->in.channel;
+    const mcp_channel_options *o = &channel->options;
+    mcp_exchange_about about = {.size = sizeof(about)};
+    const mcp_json *meta = mcp_json_get(req->in.message.params, "_meta");
+    mcp_str trace = mcp_json_string(mcp_json_get(meta, "traceparent"));
+    if (o->describe)
+        o->describe(channel, req->in.exchange, &about, o->user);
+    if (!is_traceparent(trace))
+        trace = mcp_str_from(about.traceparent);
+    req->used.since = mcp__usage_start(req);
     req->used.inner = o->inner;
-    if (!req->identity && o->caller)
-        req->used.caller = mcp_request_strdup(req, mcp_str_from(o->caller));
+    req->used.caller = keep(req, mcp_str_from(*about.caller ? about.caller : o->caller));
+    req->used.session = keep(req, mcp_str_from(about.session));
+    if (is_traceparent(trace))
+        req->used.traceparent = keep(req, trace);
 }
 
 void mcp__audit_cancelled(mcp_request *req, mcp_str reason)
@@ -113,22 +140,25 @@ static int code_of(const mcp_request *req, mcp_audit_outcome outcome)
 
 void mcp__audit_end(mcp_request *req)
 {
-    const mcp_channel *channel = req->in.channel;
     if (req->used.recorded)
         return;
     req->used.recorded = true;
     mcp_audit_record r = {
         .size = sizeof(r),
         .identity = req->identity,
-        .caller = channel ? channel->options.caller : req->used.caller,
+        .caller = req->used.caller,
         .method = req->in.message.method,
         .outcome = outcome_of(req),
         .duration_us = mcp__usage_elapsed(req),
-        .inner = channel ? channel->options.inner : req->used.inner,
+        .inner = req->used.inner,
         .params = req->in.message.params,
         .reason = mcp_str_from(req->used.reason),
+        .session = mcp_str_from(req->used.session),
+        .traceparent = mcp_str_from(req->used.traceparent),
+        .bytes = req->used.answer,
     };
     r.code = code_of(req, r.outcome);
+    r.scopes = r.outcome == MCP_AUDIT_SCOPES ? req->in.scopes : NULL;
     set_target(req, &r);
     req->server->audit.ended(&r, req->server->audit.user);
 }

@@ -470,6 +470,7 @@ void mcp__reply_send_early(mcp_request *req)
     const mcp__buf *out = &req->reply.out;
     req->cancelled = true;
     req->used.outcome = MCP__USED_OK;
+    req->used.answer = out->len;
     if (out->failed || req->reply.failed)
         mcp__incoming_abandon(&req->in, MCP__INTERNAL_ERROR,
                               MCP_STR("Internal error: no answer in time"), (mcp_str){0});
@@ -489,6 +490,7 @@ void mcp__reply_send_result(mcp_request *req)
         return;
     }
     req->used.outcome = req->tool.is_error ? MCP__USED_TOOL_ERROR : MCP__USED_OK;
+    req->used.answer = req->reply.out.len;
     if (req->task) {
         mcp__task_complete(req);
         return;

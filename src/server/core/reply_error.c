@@ -190,6 +190,7 @@ static void send_error(mcp_request *req)
         in->scopes = b.failed ? NULL : b.ptr + length;
     }
     mcp_channel *channel = in->channel;
+    req->used.answer = b.failed ? 0 : length;
     mcp__request_clear(req);
     if (b.failed)
         mcp__incoming_drop(in);

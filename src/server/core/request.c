@@ -140,6 +140,7 @@ void mcp__request_send(mcp_request *req, mcp__buf *message)
     mcp_channel *channel = in->channel;
     mcp__buf out = *message;
     int rc = out.failed;
+    req->used.answer = rc == MCP_OK ? out.len : 0;
     mcp__request_clear(req);
     if (rc == MCP_OK)
         mcp__incoming_reply(in, mcp__buf_view(&out), 0);

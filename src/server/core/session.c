@@ -69,8 +69,6 @@ static void role_cancel(mcp__incoming *in)
         mcp__listen_end(req);
         return;
     }
-    if (req->server->audit.ended)
-        mcp__audit_keep(req);
     if (req->cancelled)
         return;
     req->cancelled = true;

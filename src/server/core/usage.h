@@ -34,10 +34,12 @@ typedef struct mcp__used {
     mcp__meter *meter;  /* NULL if the request is not counted */
     int64_t since;      /* when the request began, in microseconds */
     uint64_t bytes;     /* size of the contents in the result */
-    const char *caller; /* of audit.c; NULL while the channel has it */
-    const char *reason; /* of audit.c; NULL if the client gave none for its cancellation */
+    uint64_t answer;    /* size of the answer */
+    const char *caller; /* of audit.c; these are copies in the arena, or NULL */
+    const char *session, *traceparent;
+    const char *reason; /* NULL if the client gave none for its cancellation */
     mcp__used_outcome outcome;
-    bool inner;    /* the same */
+    bool inner;    /* of audit.c */
     bool denied;   /* access rules deny the item that was requested */
     bool recorded; /* audit.c has passed its record to the program */
 } mcp__used;

@@ -107,7 +107,7 @@ static void test_log(void **state)
     assert_null(strstr(wire_text(&w), "EXPIRED"));
     assert_null(strstr(wire_text(&w), "i.example"));
     wire_send(&w, TOOLS);
-    assert_string_equal(desk.seen, "|||");
+    assert_string_equal(desk.seen, "UNAUTHORIZED|||");
     end(&r, &w);
 }
 

@@ -6,6 +6,7 @@
 static rig r;
 static mcp_channel *peer;
 static char told[4096]; /* one line for each record since the last TOLD() */
+static uint64_t bytes;  /* of the last record */
 
 static void ended(const mcp_audit_record *record, void *user)
 {
@@ -15,9 +16,11 @@ static void ended(const mcp_audit_record *record, void *user)
     size_t len = strlen(told);
     assert_ptr_equal(user, &r);
     assert_int_equal(record->size, sizeof(*record));
-    len += (size_t)snprintf(told + len, sizeof(told) - len, "%s %.*s '%.*s'%s%.*s %s",
+    len += (size_t)snprintf(told + len, sizeof(told) - len, "%s%s%s %.*s '%.*s'%s%.*s %s",
+                            record->caller ? record->caller : "",
+                            record->caller && principal ? " " : "",
                             principal        ? principal
-                            : record->caller ? record->caller
+                            : record->caller ? ""
                                              : "-",
                             (int)record->method.len, record->method.ptr, (int)record->name.len,
                             record->name.ptr, record->source.len ? " of " : "",
@@ -30,6 +33,15 @@ static void ended(const mcp_audit_record *record, void *user)
     if (record->reason.len)
         len += (size_t)snprintf(told + len, sizeof(told) - len, " because %.*s",
                                 (int)record->reason.len, record->reason.ptr);
+    if (record->session.len)
+        len += (size_t)snprintf(told + len, sizeof(told) - len, " in %.*s",
+                                (int)record->session.len, record->session.ptr);
+    if (record->traceparent.len)
+        len += (size_t)snprintf(told + len, sizeof(told) - len, " trace %.*s",
+                                (int)record->traceparent.len, record->traceparent.ptr);
+    if (record->scopes)
+        len += (size_t)snprintf(told + len, sizeof(told) - len, " needs %s", record->scopes);
+    bytes = record->bytes;
     snprintf(told + len, sizeof(told) - len, "%s;", record->inner ? " inner" : "");
 }
 
@@ -144,7 +156,7 @@ static int lacks(rig *at, mcp_request *req)
 static void test_outcomes(void **state)
 {
     (void)state;
-    begin("p", "1.2.3.4");
+    begin("p", NULL);
     call_as(rig_ok, "t");
     TOLD("p tools/call 't' ok;");
     call_as(tool_error, "t");
@@ -152,7 +164,7 @@ static void test_outcomes(void **state)
     call_as(error, "t");
     TOLD("p tools/call 't' error -32000;");
     call_as(lacks, "t");
-    TOLD("p tools/call 't' scopes -32600;");
+    TOLD("p tools/call 't' scopes -32600 needs deep;");
     call_as(rig_ok, "nobody");
     TOLD("p tools/call 'nobody' error -32602;");
     ask("tools/call", "\"name\":7");
@@ -231,7 +243,7 @@ static void test_denied(void **state)
     ask("resources/read", "\"uri\":\"db:one/secret\"");
     TOLD("p resources/read 'db:one/secret' of db:one/ denied -32602;");
     ask("resources/read", "\"uri\":\"db:one/secret-scoped\"");
-    TOLD("p resources/read 'db:one/secret-scoped' of db:one/ scopes -32600;");
+    TOLD("p resources/read 'db:one/secret-scoped' of db:one/ scopes -32600 needs deep;");
     ask("tools/call", "\"name\":\"secret\"");
     TOLD("p tools/call 'secret' denied -32602;");
     ask("tools/call", "\"name\":\"far_secret\"");
@@ -289,6 +301,66 @@ static void test_gone(void **state)
     rig_close(&r);
 }
 
+#define TRACE  "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+#define HEADER "00-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa-bbbbbbbbbbbbbbbb-00"
+
+static void describe(mcp_channel *channel, mcp_exchange exchange, mcp_exchange_about *to,
+                     void *user)
+{
+    assert_ptr_equal(user, &r);
+    assert_ptr_equal(channel, peer);
+    snprintf(to->caller, sizeof(to->caller), "192.0.2.%d", (int)exchange);
+    snprintf(to->session, sizeof(to->session), "abcd");
+    snprintf(to->traceparent, sizeof(to->traceparent), HEADER);
+}
+
+static void say_in(mcp_exchange exchange, const char *meta)
+{
+    char message[512];
+    snprintf(message, sizeof(message),
+             "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"tools/call\",\"params\":{\"name\":\"t\","
+             "\"_meta\":{%s\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
+             "\"io.modelcontextprotocol/clientCapabilities\":{}}}}",
+             (int)exchange, meta);
+    mcp_channel_receive(peer, exchange, mcp_str_from(message), r.now);
+}
+
+/* What the transport knows about the exchange is kept until the handler finishes. A trace in _meta is
+ * preferred to that of the transport; one without the right form is ignored. */
+static void test_described(void **state)
+{
+    (void)state;
+    begin("p", NULL);
+    mcp_channel_free(peer);
+    mcp_channel *made = NULL;
+    assert_int_equal(mcp_server_connect(r.server,
+                                        MCP_OPTIONS(mcp_channel_options, .send = rig_send,
+                                                    .user = &r, .principal = "p",
+                                                    .caller = "192.0.2.100", .describe = describe),
+                                        &made, NULL),
+                     MCP_OK);
+    peer = made;
+    r.handler = rig_ok;
+    say_in(1, "");
+    TOLD("192.0.2.1 p tools/call 't' ok in abcd trace " HEADER ";");
+    assert_int_equal(bytes, r.len - 1);
+    rig_sent(&r);
+    say_in(2, "\"traceparent\":\"" TRACE "\",");
+    TOLD("192.0.2.2 p tools/call 't' ok in abcd trace " TRACE ";");
+    say_in(3, "\"traceparent\":\"00-4BF92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01\",");
+    TOLD("192.0.2.3 p tools/call 't' ok in abcd trace " HEADER ";");
+    r.handler = rig_keep;
+    say_in(4, "");
+    say_in(5, "");
+    mcp_reply_finish(r.kept[0], MCP_OK);
+    mcp_channel_free(peer);
+    mcp_reply_finish(r.kept[1], MCP_OK);
+    TOLD("192.0.2.4 p tools/call 't' ok in abcd trace " HEADER
+         ";192.0.2.5 p tools/call 't' cancelled in abcd trace " HEADER ";");
+    assert_int_equal(bytes, 0);
+    rig_close(&r);
+}
+
 static void test_inner(void **state)
 {
     (void)state;
@@ -313,7 +385,7 @@ int main(void)
         cmocka_unit_test(test_outcomes), cmocka_unit_test(test_targets),
         cmocka_unit_test(test_listen),   cmocka_unit_test(test_denied),
         cmocka_unit_test(test_later),    cmocka_unit_test(test_inner),
-        cmocka_unit_test(test_gone),
+        cmocka_unit_test(test_gone),     cmocka_unit_test(test_described),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
