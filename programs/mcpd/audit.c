@@ -8,6 +8,9 @@
  * Serving does not depend on the log: a line that cannot be written is dropped, and counted in the
  * line that precedes the next one that can be written. Until then the error log says so at most
  * once a minute.
+ *
+ * Anybody can make a server refuse requests, so lines about them are limited: a client that sends
+ * nothing else must not fill the disk.
  */
 #define _GNU_SOURCE
 #include "audit.h"
@@ -80,8 +83,46 @@ static void complain(audit *a)
     log_line("error", text, NULL);
 }
 
+static int64_t second_of(const audit *a)
+{
+    struct timespec now = {0};
+    if (a->clock)
+        return a->clock();
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec;
+}
+
+/* Says how many refusals have no line. While they go on, at most once a second. */
+static void tell_left_out(audit *a, const char *now)
+{
+    char text[160];
+    int n = snprintf(text, sizeof(text),
+                     "{\"time\":\"%s\",\"outcome\":\"refused\",\"left_out\":%" PRIu64 "}\n", now,
+                     a->n_left_out);
+    if (write_line(a, text, (size_t)n))
+        a->n_left_out = 0;
+}
+
+static bool may_tell_refusal(audit *a)
+{
+    enum { MOST = 10 };
+    int64_t second = second_of(a);
+    if (second != a->second) {
+        a->second = second;
+        a->n_refusals = 0;
+    }
+    if (a->n_refusals++ < MOST)
+        return true;
+    a->n_left_out++;
+    return false;
+}
+
 static void put_line(audit *a, const char *now, line *l)
 {
+    if (a->n_left_out && !a->n_lost && second_of(a) != a->told) {
+        a->told = second_of(a);
+        tell_left_out(a, now);
+    }
     l->text[l->len++] = '}';
     l->text[l->len++] = '\n';
     if ((a->n_lost && !catch_up(a, now)) || !write_line(a, l->text, l->len)) {
@@ -279,11 +320,14 @@ void audit_refused(audit *a, const mcp_http_record *r)
 {
     line l = {.len = 0};
     char now[32];
-    if (!audit_is_on(a) || !r->refused)
+    if (!audit_is_on(a) || !r->reason.len || !may_tell_refusal(a))
         return;
     begin(&l, now);
-    add_text(&l, "principal", r->denied_principal, CALLER_ROOM);
+    add_text(&l, "principal",
+             r->denied_principal.len ? r->denied_principal : mcp_str_from(r->principal),
+             CALLER_ROOM);
     add_text(&l, "client", mcp_str_from(r->client), WORD_ROOM);
+    add_trace(&l, r->traceparent);
     add_text(&l, "http_method", r->http_method, WORD_ROOM);
     add_text(&l, "path", r->path, WORD_ROOM);
     add_text(&l, "outcome", MCP_STR("refused"), WORD_ROOM);
@@ -314,9 +358,11 @@ int audit_open(audit *a, const char *path, mcp_error *error)
                  strerror(errno));
         return MCP_EIO;
     }
-    uint64_t lost = a->n_lost;
     audit_close(a);
-    *a = (audit){.fd = fd, .own = own, .n_lost = lost};
+    a->fd = fd;
+    a->own = own;
+    a->unfinished = false;
+    a->complained = 0;
     return MCP_OK;
 }
 
@@ -329,7 +375,13 @@ void audit_reopen(audit *a, const char *path)
 
 void audit_close(audit *a)
 {
+    char now[32];
+    if (audit_is_on(a) && a->n_left_out && !a->n_lost) {
+        log_time(now);
+        tell_left_out(a, now);
+    }
     if (a->own)
         close(a->fd);
-    *a = (audit){.fd = -1};
+    a->fd = -1;
+    a->own = false;
 }

@@ -12,6 +12,10 @@ typedef struct audit {
     bool unfinished;    /* the last line was written only in part */
     uint64_t n_lost;    /* lines that were not written since the last one that was */
     int64_t complained; /* when the log was last told about it, in seconds */
+    /* Refusals in `second`; those without a line, of which none was told in the second `told` */
+    uint64_t n_refusals, n_left_out;
+    int64_t second, told;
+    int64_t (*clock)(void); /* seconds, for tests; NULL means the monotonic clock */
 } audit;
 
 /* `a` may be NULL. */
@@ -26,8 +30,8 @@ void audit_close(audit *a);
 
 /* The function of mcp_server_set_audit(); `user` is an audit. */
 void audit_request(const mcp_audit_record *record, void *user);
-/* Writes a line about a request that was refused by authentication. Ignores all others. `a` may be
- * NULL. */
+/* Writes a line about a request that the endpoint refused, at most ten in a second. Ignores all
+ * others. `a` may be NULL. */
 void audit_refused(audit *a, const mcp_http_record *record);
 
 #endif

@@ -147,6 +147,27 @@ $refused,\"outcome\":\"refused\",\"reason\":\"no token\",\"status\":401}"
     run ! grep -q 0123456789abcde audit log
 }
 
+@test "refusals before authentication have lines, and a flood of them does not fill the disk" {
+    printf '{"sources": ["docs"], "http": "127.0.0.1:0", "audit": "audit"}' > mcpd.json
+    serve
+    curl -s -m 60 "$base/mcp" -H 'Host: evil.example' -d '{}' > /dev/null
+    curl -s -m 60 "$base/.env" > /dev/null
+    curl -s -m 60 -X PUT "$base/mcp" > /dev/null
+    is "$(fields)" '{"client":"127.0.0.1","http_method":"POST","path":"/mcp","outcome":"refused","reason":"bad host","status":403}
+{"client":"127.0.0.1","http_method":"GET","path":"/.env","outcome":"refused","reason":"no path","status":404}
+{"client":"127.0.0.1","http_method":"PUT","path":"/mcp","outcome":"refused","reason":"not allowed","status":405}'
+    curl -s -m 60 "$base/[1-300]" > /dev/null
+    ask a.md
+    kill "$server"
+    wait "$server" || true
+    server=
+    # Each refusal has a line or is counted in one.
+    is "$(jq -s '[.[] | select(.outcome == "refused") | .left_out // 1] | add' audit)" 303
+    is "$(jq -s '[.[] | select(.method)] | length' audit)" 1
+    ! grep -q left_out <(head -4 audit) || false
+    grep -q left_out audit
+}
+
 @test "lines of a legacy session have the beginning of its id, and the bytes of the answer" {
     printf '{"sources": ["docs"], "http": "127.0.0.1:0", "audit": "audit"}' > mcpd.json
     serve
