@@ -278,6 +278,7 @@ static bool is_idle(mcp_str method)
 
 void audit_request(const mcp_audit_record *r, void *user)
 {
+    audit *a = user;
     line l = {.len = 0};
     char now[32];
     if (is_idle(r->method))
@@ -285,6 +286,10 @@ void audit_request(const mcp_audit_record *r, void *user)
     begin(&l, now);
     const char *principal = mcp_identity_principal(r->identity);
     add_text(&l, "principal", mcp_str_from(principal), CALLER_ROOM);
+    if (*a->claim)
+        add_text(&l, "who",
+                 mcp_json_string(mcp_json_get(mcp_identity_claims(r->identity), a->claim)),
+                 WORD_ROOM);
     add_text(&l, "client", mcp_str_from(r->caller), WORD_ROOM);
     add_text(&l, "session", r->session, WORD_ROOM);
     add_trace(&l, r->traceparent);
@@ -303,7 +308,7 @@ void audit_request(const mcp_audit_record *r, void *user)
     add_number(&l, "duration_us", (int64_t)r->duration_us);
     add_flag(&l, "inner", r->inner);
     add_flag(&l, "cut", l.cut);
-    put_line(user, now, &l);
+    put_line(a, now, &l);
 }
 
 /* NOT_YET becomes "not yet". */
@@ -364,6 +369,11 @@ int audit_open(audit *a, const char *path, mcp_error *error)
     a->unfinished = false;
     a->complained = 0;
     return MCP_OK;
+}
+
+void audit_show(audit *a, const char *claim)
+{
+    snprintf(a->claim, sizeof(a->claim), "%s", claim ? claim : "");
 }
 
 void audit_reopen(audit *a, const char *path)

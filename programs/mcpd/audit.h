@@ -11,6 +11,7 @@ typedef struct audit {
     bool own;           /* the descriptor has to be closed */
     bool unfinished;    /* the last line was written only in part */
     uint64_t n_lost;    /* lines that were not written since the last one that was */
+    char claim[128];    /* of a token, for the member `who`; empty if none */
     int64_t complained; /* when the log was last told about it, in seconds */
     /* Refusals in `second`; those without a line, of which none was told in the second `told` */
     uint64_t n_refusals, n_left_out;
@@ -27,6 +28,8 @@ int audit_open(audit *a, const char *path, mcp_error *error);
  * and the error is logged. */
 void audit_reopen(audit *a, const char *path);
 void audit_close(audit *a);
+/* Sets the claim that lines have as `who`. NULL means none. */
+void audit_show(audit *a, const char *claim);
 
 /* The function of mcp_server_set_audit(); `user` is an audit. */
 void audit_request(const mcp_audit_record *record, void *user);

@@ -253,6 +253,7 @@ static int start_audit(program *p, mcp_error *error)
     if (!s->audit || s->print_config || s->install)
         return MCP_OK;
     int rc = audit_open(&p->audit, s->audit, error);
+    audit_show(&p->audit, s->audit_claim);
     if (rc == MCP_OK)
         mcp_server_set_audit(p->server, audit_request, &p->audit);
     return rc;

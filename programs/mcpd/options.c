@@ -463,6 +463,13 @@ static const option table[] = {
      .help = "Append one line of JSON to FILE for each request, from stdio and HTTP: time, "
              "caller, method, name or URI, source, outcome. SIGHUP reopens FILE. - stands for "
              "standard error."},
+    {.name = "audit-claim",
+     .kind = OPTION_TEXT,
+     .at = AT(audit_claim),
+     .argument = "NAME",
+     .help = "Also write this claim of access tokens to the lines of --audit, as the member who: "
+             "for example email or preferred_username, because the principal of such a token is "
+             "often a number."},
     {.name = "print-config",
      .kind = OPTION_CHOICE,
      .at = AT(print_config),

@@ -139,6 +139,7 @@ static void reopen_audit(const reload *r, const settings *next)
         log_line("warning", "switching audit on or off takes effect after a restart", NULL);
     else if (next->audit)
         audit_reopen(r->c.audit, next->audit);
+    audit_show(r->c.audit, next->audit_claim);
 }
 
 static void mention_oauth(const reload *r, const config *next)

@@ -70,7 +70,7 @@ read_file() { # read_file NAME TOKEN
 
 @test "the audit log says why a login was refused, and nothing of its token" {
     issuer
-    configure ', "audit": "audit"'
+    configure ', "audit": "audit", "audit-claim": "client_id"'
     serve
     local good bad long
     good=$(token ada base)
@@ -100,6 +100,9 @@ read_file() { # read_file NAME TOKEN
     diff <(printf '%s\n' "$expected") lines
     lacks "$(cat audit log)" "${good:0:40}"
     lacks "$(cat audit log)" at-all
+    read_file a.md "$good" > /dev/null
+    for ((i = 0; i < 3000; i++)); do [ "$(wc -l < audit)" = 10 ] && break; sleep 0.02; done
+    has "$(tail -1 audit)" "\"principal\":\"$iss#ada\",\"who\":\"c\",\"client\":\"127.0.0.1\",\"method\":\"resources/read\""
 }
 
 @test "rules by scope, group and subject" {
