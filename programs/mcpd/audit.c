@@ -114,6 +114,7 @@ static bool may_tell_refusal(audit *a)
     if (a->n_refusals++ < MOST)
         return true;
     a->n_left_out++;
+    a->left_out_in_all++;
     return false;
 }
 
@@ -127,6 +128,7 @@ static void put_line(audit *a, const char *now, line *l)
     l->text[l->len++] = '\n';
     if ((a->n_lost && !catch_up(a, now)) || !write_line(a, l->text, l->len)) {
         a->n_lost++;
+        a->lost_in_all++;
         complain(a);
     }
 }

@@ -8,11 +8,12 @@
 /* The audit log. Its descriptor is -1 if there is none. */
 typedef struct audit {
     int fd;
-    bool own;           /* the descriptor has to be closed */
-    bool unfinished;    /* the last line was written only in part */
-    uint64_t n_lost;    /* lines that were not written since the last one that was */
-    char claim[128];    /* of a token, for the member `who`; empty if none */
-    int64_t complained; /* when the log was last told about it, in seconds */
+    bool own;        /* the descriptor has to be closed */
+    bool unfinished; /* the last line was written only in part */
+    uint64_t n_lost; /* lines that were not written since the last one that was */
+    char claim[128]; /* of a token, for the member `who`; empty if none */
+    uint64_t lost_in_all, left_out_in_all; /* since the start */
+    int64_t complained;                    /* when the log was last told about it, in seconds */
     /* Refusals in `second`; those without a line, of which none was told in the second `told` */
     uint64_t n_refusals, n_left_out;
     int64_t second, told;

@@ -20,6 +20,7 @@
 #include "isolate.h"
 #include "log.h"
 #include "process.h"
+#include "reload.h"
 #include "secret.h"
 #include "supervisor/board.h"
 #include "supervisor/line.h"
@@ -85,20 +86,49 @@ static bool sharing(void *user)
     return mcp_server_get_share(e->server, &usage) && usage.state == MCP_BUS_CONNECTED;
 }
 
-static void add_gauge(const char *name, const char *help, size_t value,
-                      void (*add)(mcp_str text, void *arg), void *arg)
+typedef struct figure {
+    const char *name, *type, *help;
+    uint64_t value;
+} figure;
+
+static void add_figure(const figure *f, void (*add)(mcp_str text, void *arg), void *arg)
 {
-    char text[256];
-    int n = snprintf(text, sizeof(text), "# HELP %s %s\n# TYPE %s gauge\n%s %zu\n", name, help,
-                     name, name, value);
+    char text[400];
+    int n = snprintf(text, sizeof(text), "# HELP %s %s\n# TYPE %s %s\n%s %llu\n", f->name, f->help,
+                     f->name, f->type, f->name, (unsigned long long)f->value);
     if (n > 0 && (size_t)n < sizeof(text))
         add((mcp_str){text, (size_t)n}, arg);
+}
+
+/* What may be missing in the logs, and how old the configuration is. */
+static void add_operation(const endpoint *e, void (*add)(mcp_str text, void *arg), void *arg)
+{
+    const audit *a = e->logins->audit;
+    reload_counts r = reload_count();
+    const figure figures[] = {
+        {"mcp_log_lines_lost_total", "counter", "Lines of the log that stderr did not accept.",
+         log_lost()},
+        {"mcp_reloads_total", "counter", "Configurations that were reloaded.", r.succeeded},
+        {"mcp_reload_failures_total", "counter",
+         "Configurations that were not reloaded because of a mistake.", r.failed},
+        {"mcp_configuration_timestamp_seconds", "gauge",
+         "When the configuration in force was read, since 1970.", (uint64_t)r.read_at},
+        {"mcp_audit_lines_lost_total", "counter",
+         "Lines of the audit log that could not be written.", a ? a->lost_in_all : 0},
+        {"mcp_audit_refusals_left_out_total", "counter",
+         "Refusals without a line in the audit log, because there were too many.",
+         a ? a->left_out_in_all : 0},
+    };
+    size_t n = sizeof(figures) / sizeof(*figures) - (audit_is_on(a) ? 0 : 2);
+    for (size_t i = 0; i < n; i++)
+        add_figure(&figures[i], add, arg);
 }
 
 static void metrics(void (*add)(mcp_str text, void *arg), void *arg, void *user)
 {
     const endpoint *e = user;
     process_metrics(add, arg);
+    add_operation(e, add, arg);
     bus_metrics(e->server, add, arg);
     if (e->offer) {
         isolate_metrics(e->offer, add, arg);
@@ -107,12 +137,15 @@ static void metrics(void (*add)(mcp_str text, void *arg), void *arg, void *user)
     if (!*e->watching)
         return;
     mcp_files_counts c = mcp_files_watching(*e->watching);
-    add_gauge("mcp_watched_folders", "Folders watched with inotify.", c.watched, add, arg);
-    add_gauge("mcp_watch_budget", "Folders that may be watched; 0 before the first.", c.budget, add,
-              arg);
-    add_gauge("mcp_polled", "Folders and files that are polled every two seconds instead.",
-              c.polled, add, arg);
-    add_gauge("mcp_watched_resources", "Resources with subscribers.", c.subscriptions, add, arg);
+    const figure figures[] = {
+        {"mcp_watched_folders", "gauge", "Folders watched with inotify.", c.watched},
+        {"mcp_watch_budget", "gauge", "Folders that may be watched; 0 before the first.", c.budget},
+        {"mcp_polled", "gauge", "Folders and files that are polled every two seconds instead.",
+         c.polled},
+        {"mcp_watched_resources", "gauge", "Resources with subscribers.", c.subscriptions},
+    };
+    for (size_t i = 0; i < sizeof(figures) / sizeof(*figures); i++)
+        add_figure(&figures[i], add, arg);
 }
 
 /* The rules for what a caller may see in the metrics of other workers. */

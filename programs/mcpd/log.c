@@ -21,6 +21,7 @@ static const char *const levels[] = {"debug", "info", "warning", "error", "none"
 static unsigned least_level = 2;
 static bool as_json, with_times, with_requests, has_errors;
 static size_t n_dropped, worker; /* worker: its number, or 0 */
+static uint64_t n_lost;          /* n_dropped since the start */
 
 static unsigned level_number(const char *name)
 {
@@ -81,8 +82,10 @@ static void put(const char *line, size_t len)
         if (try_write(text, (size_t)n))
             n_dropped = 0;
     }
-    if (n_dropped || !try_write(line, len))
+    if (n_dropped || !try_write(line, len)) {
         n_dropped++;
+        n_lost++;
+    }
     errno = saved;
 }
 
@@ -167,6 +170,11 @@ void log_line(const char *level, const char *line, void *user)
         return;
     snprintf(prefix, sizeof(prefix), "%s: ", level);
     say(level, prefix, line);
+}
+
+uint64_t log_lost(void)
+{
+    return n_lost;
 }
 
 bool log_has_errors(void)

@@ -16,6 +16,8 @@ void log_set_worker(size_t number);
 void log_line(const char *level, const char *line, void *user);
 /* Returns whether a line of level "error" was logged so far, even if it was not shown. */
 bool log_has_errors(void);
+/* Returns how many lines stderr did not accept since the start. */
+uint64_t log_lost(void);
 /* Logs a line whatever --log-level is. In JSON its level is "info". */
 void log_notice(const char *line);
 /* Writes the time in UTC, in the form of RFC 3339. */

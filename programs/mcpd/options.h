@@ -40,8 +40,8 @@ typedef struct settings {
     uint64_t page_size, list_ms, max_read, answer_tokens, watch_budget;
     bool no_isolate;
     bool resource_tools, no_resource_tools, no_watch, no_subscribe, no_list_changed;
-    const char *name, *instructions, *log_level, *log_format, *audit, *audit_claim, *print_config, *install, *via,
-        *install_file;
+    const char *name, *instructions, *log_level, *log_format, *audit, *audit_claim, *print_config,
+        *install, *via, *install_file;
     bool yes;
     texts http, allow_host, allow_origin, trusted_proxy;
     bool http_sse, page, stdio;

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/signalfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "log.h"
@@ -225,6 +226,23 @@ static const settings *now_of(const reload *r)
     return r->last ? &r->last->now : r->c.start;
 }
 
+static reload_counts counts; /* of this process, which /metrics shows */
+
+reload_counts reload_count(void)
+{
+    return counts;
+}
+
+static void note(bool succeeded)
+{
+    if (succeeded)
+        counts.succeeded++;
+    else
+        counts.failed++;
+    if (succeeded)
+        counts.read_at = (int64_t)time(NULL);
+}
+
 bool reload_again(reload *r)
 {
     reading *next = read_again(r->c.line, r->c.workers);
@@ -236,6 +254,7 @@ bool reload_again(reload *r)
     if (r->c.start->tls_cert)
         http_reload_tls(r->c.at, r->c.start);
     reopen_audit(r, next ? &next->now : now_of(r));
+    note(next != NULL);
     if (!next)
         return false;
     if (r->c.prompts) /* watched or not */
@@ -280,6 +299,7 @@ int reload_start(const reload_context *context, reload **ret)
         return MCP_ENOMEM;
     r->c = *context;
     r->fd = -1;
+    counts.read_at = (int64_t)time(NULL);
     if (r->c.workers) { /* the supervisor gets the signal */
         *ret = r;
         return MCP_OK;

@@ -43,6 +43,13 @@ void reload_hold(void);
 int reload_start(const reload_context *context, reload **ret);
 /* Reloads now. Returns false if nothing changed, after reporting why. */
 bool reload_again(reload *r);
+/* Since the start: how often a reload succeeded and failed, and when the settings in force were read, in
+ * seconds since 1970. */
+typedef struct reload_counts {
+    uint64_t succeeded, failed;
+    int64_t read_at;
+} reload_counts;
+reload_counts reload_count(void);
 /* NULL is allowed. The settings in force stay valid until reload_free(). */
 void reload_stop(reload *r);
 /* Must be called after the server is freed. */

@@ -242,6 +242,19 @@ $refused,\"outcome\":\"refused\",\"reason\":\"no token\",\"status\":401}"
     [ "$(grep -c 'audit log cannot be written' log)" = 1 ]
 }
 
+@test "/metrics counts the lines of both logs that are lost, and refusals without a line" {
+    "$MCPD" --http unix:sock --audit /dev/full --log-format json docs 2> /dev/full 3>&- &
+    server=$!
+    metric() { curl -s --unix-socket sock http://localhost/metrics | sed -n "s/^$1 //p"; }
+    wait_for test -S sock
+    wait_for curl -s -o /dev/null --unix-socket sock http://localhost/healthz
+    local lost
+    lost=$(metric mcp_log_lines_lost_total)
+    curl -s --unix-socket sock "http://localhost/[1-40]" > /dev/null
+    [ "$(metric mcp_log_lines_lost_total)" -gt $((lost + 39)) ]
+    is $(($(metric mcp_audit_lines_lost_total) + $(metric mcp_audit_refusals_left_out_total))) 40
+}
+
 @test "a file that cannot be opened is an error at its place" {
     run -1 "$MCPD" --audit /nowhere/audit docs < /dev/null
     [[ $output == *"cannot open the audit log /nowhere/audit: No such file or directory"* ]]

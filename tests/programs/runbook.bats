@@ -60,6 +60,11 @@ call() { ask "$1" tools/call "$2" "\"name\":\"$2\",\"arguments\":$3"; }
 work() {
     kill -HUP "$server"
     wait_for grep -q 'was reloaded' log
+    cp mcpd.json right.json
+    echo '{' > mcpd.json
+    kill -HUP "$server"
+    wait_for grep -q 'was not reloaded' log
+    cp right.json mcpd.json
     ask "$ada" resources/list ''
     ask "$ada" tools/list ''
     is_far() { [ "$(curl -s -H "Authorization: Bearer $ada" "$base/metrics" | grep -c '^mcp_upstream_processes.* 1$')" = 1 ]; }

@@ -18,7 +18,7 @@ static const struct {
 } rules[] = {
     {"mcp_build_info", MOST},        {"process_start_time_seconds", LEAST},
     {"mcp_source_process_up", MOST}, {"mcp_source_refused", MOST},
-    {"mcp_source_failed", MOST},
+    {"mcp_source_failed", MOST},     {"mcp_configuration_timestamp_seconds", LEAST},
 };
 
 typedef struct sample {
