@@ -92,14 +92,18 @@ static void count(const mcp_http_connection *c, int status, int code, uint64_t u
 {
     enum { OK, ERROR, GONE };
     mcp__http_metrics *m = &c->http->metrics;
+    bool streams =
+        c->phase == MCP__HTTP_STREAMING && (c->stream_only || c->http_method == HTTP_GET);
     size_t bucket = 0;
     while (bucket < MCP__HTTP_BUCKETS && us > mcp__http_buckets[bucket])
         bucket++;
     m->answered[c->method][!status ? GONE : code || status >= 400 ? ERROR : OK]++;
     if (status)
         m->by_status[c->status_row]++;
-    m->duration[bucket]++;
-    m->duration_sum += us;
+    if (streams)
+        return;
+    m->duration[c->method][bucket]++;
+    m->duration_sum[c->method] += us;
 }
 
 /* Counts and logs the end of a request. */

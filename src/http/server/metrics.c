@@ -3,7 +3,7 @@
  * All metrics are in one table, `metrics`. The values of labels come from the lists below, or from
  * what the server offers. They never come from a peer: an unknown method is counted as "other".
  */
-#include "http/server/http.h"
+#include "http/server/connection.h"
 
 #include <inttypes.h>
 
@@ -19,6 +19,9 @@ typedef enum metric_id {
     REQUESTS = 0,
     RESPONSES,
     DURATION,
+    METHOD_DURATION,
+    LOGIN_REFUSALS,
+    REFUSALS,
     TOOL_CALLS,
     TOOL_IN_FLIGHT,
     TOOL_DURATION,
@@ -35,6 +38,9 @@ typedef enum metric_id {
     CONNECTIONS_REFUSED,
     CONNECTIONS_SHED,
     STREAMS,
+    STREAMS_TOTAL,
+    STREAM_EVENTS,
+    STREAM_OLDEST,
     SESSIONS,
     SESSIONS_TOTAL,
     SSE_SESSIONS,
@@ -67,8 +73,13 @@ static const struct {
     [REQUESTS] = {"mcp_requests_total", "counter", "HTTP requests answered, by JSON-RPC method."},
     [RESPONSES] = {"mcp_http_responses_total", "counter", "HTTP responses, by status."},
     [DURATION] = {"mcp_request_duration_seconds", "histogram",
-                  "From the last byte of a request to the last of its answer; streams until their "
-                  "end."},
+                  "From the last byte of a request to the last of its answer, without streams."},
+    [METHOD_DURATION] = {"mcp_method_duration_seconds", "histogram",
+                         "The same, by JSON-RPC method."},
+    [LOGIN_REFUSALS] = {"mcp_login_refusals_total", "counter",
+                        "Requests refused by authentication, by reason."},
+    [REFUSALS] = {"mcp_http_refusals_total", "counter",
+                  "Requests refused before their message was handled, by reason."},
     [TOOL_CALLS] = {"mcp_tool_calls_total", "counter", "Tool calls that ended, by tool."},
     [TOOL_IN_FLIGHT] = {"mcp_tool_calls_in_flight", "gauge", "Tool calls in flight."},
     [TOOL_DURATION] = {"mcp_tool_call_duration_seconds", "histogram",
@@ -94,6 +105,10 @@ static const struct {
     [CONNECTIONS_SHED] = {"mcp_connections_shed_total", "counter",
                           "Idle connections closed because descriptors ran short."},
     [STREAMS] = {"mcp_streams", "gauge", "Open event streams."},
+    [STREAMS_TOTAL] = {"mcp_streams_total", "counter", "Event streams begun."},
+    [STREAM_EVENTS] = {"mcp_stream_events_total", "counter", "Events sent on streams."},
+    [STREAM_OLDEST] = {"mcp_stream_oldest_seconds", "gauge",
+                       "How long the oldest stream has been open."},
     [SESSIONS] = {"mcp_sessions", "gauge", "Legacy sessions."},
     [SESSIONS_TOTAL] = {"mcp_sessions_total", "counter", "Legacy sessions begun."},
     [SSE_SESSIONS] = {"mcp_http_sse_sessions_total", "counter",
@@ -132,6 +147,31 @@ static const struct {
     [BYTES_OUT] = {"mcp_sent_bytes_total", "counter", "Bytes sent."},
 };
 
+void mcp__http_count_reason(mcp__http_metrics *m, mcp_str reason)
+{
+    mcp__http_reason *r = m->reasons;
+    mcp__http_reason *end = r + m->n_reasons;
+    size_t len = MCP__MIN(reason.len, sizeof(r->word) - 1);
+    while (r < end && (strncmp(r->word, reason.ptr, len) != 0 || r->word[len]))
+        r++;
+    if (r == end && m->n_reasons < MCP__HTTP_REASONS) {
+        memcpy(r->word, reason.ptr, len);
+        m->n_reasons++;
+    }
+    r->count++; /* without room, that of all others */
+}
+
+static uint64_t oldest_stream(const mcp_http *http)
+{
+    int64_t now = mcp__http_now(http), since = now;
+    for (mcp__link *l = http->connections.next; l != &http->connections; l = l->next) {
+        const mcp_http_connection *c = mcp__container(l, mcp_http_connection, link);
+        if (c->phase == MCP__HTTP_STREAMING)
+            since = MCP__MIN(since, c->since);
+    }
+    return (uint64_t)(now - since) / 1000;
+}
+
 /* Sets the values of the metrics without labels. */
 static void get_values(const mcp_http *http, uint64_t values[METRICS])
 {
@@ -142,6 +182,9 @@ static void get_values(const mcp_http *http, uint64_t values[METRICS])
     values[CONNECTIONS_REFUSED] = m->refused;
     values[CONNECTIONS_SHED] = m->shed;
     values[STREAMS] = m->streams;
+    values[STREAMS_TOTAL] = m->streams_begun;
+    values[STREAM_EVENTS] = m->events;
+    values[STREAM_OLDEST] = oldest_stream(http);
     values[SESSIONS] = http->session_shares.count;
     values[SESSIONS_TOTAL] = m->sessions_begun;
     values[SSE_SESSIONS] = m->duplex_begun;
@@ -272,12 +315,62 @@ static void put_requests(const mcp__http_metrics *m, mcp__buf *b)
             mcp__buf_printf(b, "%s{status=\"%d\"} %" PRIu64 "\n", metrics[RESPONSES].name,
                             mcp__http_statuses[i].status, m->by_status[i]);
     }
+}
+
+static void put_request_durations(const mcp__http_metrics *m, mcp__buf *b)
+{
+    uint64_t all[MCP__HTTP_BUCKETS + 1] = {0}, sum = 0;
+    durations d = {.bounds_us = mcp__http_buckets, .n_bounds = MCP__HTTP_BUCKETS};
+    put_head(b, METHOD_DURATION);
+    for (mcp__method_id i = 0; i < MCP__METHODS; i++) {
+        const label l = {"method", mcp__method_of(i)->name};
+        uint64_t count = 0;
+        for (size_t k = 0; k <= MCP__HTTP_BUCKETS; k++) {
+            all[k] += m->duration[i][k];
+            count += m->duration[i][k];
+        }
+        sum += m->duration_sum[i];
+        d.counts = m->duration[i];
+        d.sum_us = m->duration_sum[i];
+        if (count && l.value.len)
+            put_durations(b, METHOD_DURATION, &l, &d);
+    }
+    d.counts = all;
+    d.sum_us = sum;
     put_head(b, DURATION);
-    put_durations(b, DURATION, NULL,
-                  &(durations){.bounds_us = mcp__http_buckets,
-                               .counts = m->duration,
-                               .n_bounds = MCP__HTTP_BUCKETS,
-                               .sum_us = m->duration_sum});
+    put_durations(b, DURATION, NULL, &d);
+}
+
+static char small_of(char c)
+{
+    bool upper = c >= 'A' && c <= 'Z';
+    bool plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+    return upper ? (char)(c + 32) : plain ? c : '_';
+}
+
+/* Writes a word such as NO_PATH in small letters. */
+static void put_reason(mcp__buf *b, metric_id id, const char *word, uint64_t count)
+{
+    char small[sizeof(((mcp__http_reason *)0)->word)];
+    size_t len = 0;
+    for (; word[len] && len < sizeof(small) - 1; len++)
+        small[len] = small_of(word[len]);
+    put_value(b, id, &(label){"reason", {small, len}}, count);
+}
+
+static void put_refusals(const mcp__http_metrics *m, mcp__buf *b)
+{
+    const uint64_t others = m->reasons[MCP__HTTP_REASONS].count;
+    put_head(b, LOGIN_REFUSALS);
+    for (size_t i = 0; i < m->n_reasons; i++)
+        put_reason(b, LOGIN_REFUSALS, m->reasons[i].word, m->reasons[i].count);
+    if (others)
+        put_reason(b, LOGIN_REFUSALS, "other", others);
+    put_head(b, REFUSALS);
+    for (mcp__http_refusal i = 1; i < MCP__HTTP_REFUSALS; i++) {
+        if (m->by_refusal[i])
+            put_reason(b, REFUSALS, mcp__http_refusal_name(i), m->by_refusal[i]);
+    }
 }
 
 /* ---- tools and sources -------------------------------------------------------------------------------------- */
@@ -425,6 +518,8 @@ static void put_metrics(mcp_http *http, const viewer *to, mcp__buf *b)
     uint64_t values[METRICS] = {0};
     get_values(http, values);
     put_requests(&http->metrics, b);
+    put_request_durations(&http->metrics, b);
+    put_refusals(&http->metrics, b);
     put_used(http, to, b);
     put_limits(http, b);
     for (metric_id id = CONNECTIONS; id < METRICS; id++) {

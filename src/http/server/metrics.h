@@ -21,14 +21,22 @@ enum {
     MCP__HTTP_RESULTS = 3,
     MCP__HTTP_BUCKETS = MCP_USAGE_BUCKETS,
     MCP__HTTP_STATUSES = 22,
-    MCP__HTTP_MOST_REFUSALS = 64
+    MCP__HTTP_MOST_REFUSALS = 64,
+    MCP__HTTP_REASONS = 40
 };
+
+/* How often logins were refused for a reason, a word of the program. */
+typedef struct mcp__http_reason {
+    char word[32];
+    uint64_t count;
+} mcp__http_reason;
 
 typedef struct mcp__http_metrics {
     uint64_t answered[MCP__METHODS][MCP__HTTP_RESULTS];
     uint64_t by_status[MCP__HTTP_STATUSES];
-    uint64_t duration[MCP__HTTP_BUCKETS + 1];
-    uint64_t duration_sum; /* in microseconds */
+    /* Without streams that have no answer; in microseconds. */
+    uint64_t duration[MCP__METHODS][MCP__HTTP_BUCKETS + 1];
+    uint64_t duration_sum[MCP__METHODS];
     uint64_t bytes_in, bytes_out;
     uint64_t sessions_begun, sessions_evicted, sessions_expired, duplex_begun;
     uint64_t sessions_evicted_own;      /* because of a share */
@@ -38,9 +46,14 @@ typedef struct mcp__http_metrics {
     /* The number of refusals of each kind, indexed by mcp__http_refusal. Refusals for lack of
      * memory are counted in the budget. */
     uint64_t by_refusal[MCP__HTTP_MOST_REFUSALS];
+    mcp__http_reason reasons[MCP__HTTP_REASONS + 1]; /* the last one is of all others */
+    size_t n_reasons;
     size_t streams;
+    uint64_t streams_begun, events;
 } mcp__http_metrics;
 
+/* Counts a login that was refused. */
+void mcp__http_count_reason(mcp__http_metrics *m, mcp_str reason);
 /* Upper bounds of the histogram of durations, in microseconds, ascending: those of mcp_usage. */
 extern const uint64_t mcp__http_buckets[MCP__HTTP_BUCKETS];
 /* Writes all metrics in the text format of Prometheus. Omits tools and sources that access rules

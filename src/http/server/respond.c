@@ -383,6 +383,10 @@ static void refuse_with(mcp_http_connection *c, mcp__http_refusal why, mcp_str k
     else
         put_id(c, r, &id);
     const mcp__http_denial *denial = mcp__http_denial_of(c, why);
+    if (why >= MCP__HTTP_UNAUTHORIZED && why <= MCP__HTTP_SLOW_LOGIN)
+        mcp__http_count_reason(&c->http->metrics, denial && denial->reason.len
+                                                      ? denial->reason
+                                                      : mcp_str_from(mcp__http_refusal_name(why)));
     if (denial && denial->message.len)
         mcp__buf_str(&text, denial->message);
     else

@@ -39,11 +39,13 @@ void mcp__http_sse_begin(mcp_http_connection *c)
     mcp__buf_lit(b, "\r\n");
     mcp__http_set_phase(c, MCP__HTTP_STREAMING);
     c->http->metrics.streams++;
+    c->http->metrics.streams_begun++;
 }
 
 static void put_event(mcp_http_connection *c, mcp_str head, mcp_str message)
 {
     mcp__buf *b = &c->http->out;
+    c->http->metrics.events++;
     chunk_begin(c, head.len + strlen("data: \n\n") + message.len);
     mcp__buf_str(b, head);
     mcp__buf_lit(b, "data: ");

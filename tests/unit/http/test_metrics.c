@@ -63,6 +63,95 @@ static void test_metrics_by_name(void **state)
     rig_end(&r);
 }
 
+static void refuse_one(mcp_http_login *login, void *user)
+{
+    mcp_str token;
+    char word[32];
+    (void)user;
+    bool has_token = mcp_http_login_header(login, "Authorization", &token);
+    snprintf(word, sizeof(word), "%.*s", has_token ? (int)token.len : 0, token.ptr);
+    if (!has_token)
+        mcp_http_login_accept(login, NULL);
+    else
+        mcp_http_login_refuse(login, mcp_str_eq(token, MCP_STR("Bearer none"))
+                                         ? NULL
+                                         : MCP_OPTIONS(mcp_http_denial, .reason = word));
+}
+
+/* Refusals are counted by reason, those of logins by the words of the program, of which there is a limited
+ * number. */
+static void test_metrics_of_refusals(void **state)
+{
+    (void)state;
+    rig r;
+    wire w;
+    rig_begin(&r, &(mcp_http_options){.authenticate = refuse_one});
+    wire_open(&w, &r);
+    wire_send(&w, "GET /nowhere HTTP/1.1\nHost: localhost\n\n");
+    wire_send(&w, "GET /mcp HTTP/1.1\nHost: evil.example\n\n");
+    wire_send(&w, "GET /mcp HTTP/1.1\nHost: localhost\nAuthorization: Bearer none\n\n");
+    for (int i = 0; i < 50; i++) {
+        char request[200];
+        snprintf(request, sizeof(request),
+                 "GET /mcp HTTP/1.1\nHost: localhost\nAuthorization: NEW_%02d\n\n", i);
+        wire_send(&w, request);
+        wire_send(&w, "GET /mcp HTTP/1.1\nHost: localhost\nAuthorization: NEW_07\n\n");
+        w.len = 0;
+    }
+    wire_send(&w, "GET /metrics HTTP/1.1\nHost: localhost\n\n");
+    wire_expect(&w, "~mcp_login_refusals_total{reason=\"unauthorized\"} 1\n"
+                    "mcp_login_refusals_total{reason=\"new_00\"} 1\n"
+                    "mcp_login_refusals_total{reason=\"new_07\"} 51\n~"
+                    "mcp_login_refusals_total{reason=\"new_38\"} 1\n"
+                    "mcp_login_refusals_total{reason=\"other\"} 11\n~"
+                    "mcp_http_refusals_total{reason=\"bad_host\"} 1\n"
+                    "mcp_http_refusals_total{reason=\"no_path\"} 1\n"
+                    "mcp_http_refusals_total{reason=\"unauthorized\"} 101\n#~");
+    wire_end(&w);
+    rig_end(&r);
+}
+
+#define LISTEN                                                                             \
+    "POST /mcp HTTP/1.1\n{{modern subscriptions/listen}}Content-Length: {{len}}\n\n" CALL( \
+        "subscriptions/listen", "\"notifications\":{},{{meta}}")
+
+static int64_t fine_clock(void *user)
+{
+    static int64_t at;
+    (void)user;
+    return at += 300;
+}
+
+/* A stream is in no duration; it is counted on its own, with its age. */
+static void test_metrics_of_streams(void **state)
+{
+    (void)state;
+    rig r;
+    wire stream, w;
+    rig_begin(&r, &(mcp_http_options){.clock_us = fine_clock});
+    wire_open(&stream, &r);
+    wire_open(&w, &r);
+    wire_send(&stream, LISTEN);
+    wire_send(&w, POST CALL("tools/list", ""));
+    wire_end(&stream);
+    wire_open(&stream, &r);
+    wire_send(&stream, LISTEN);
+    r.now += 9000;
+    w.len = 0;
+    wire_send(&w, "GET /metrics HTTP/1.1\nHost: localhost\n\n");
+    wire_expect(&w, "~mcp_requests_total{method=\"subscriptions/listen\",result=\"ok\"} 1\n~"
+                    "# TYPE mcp_method_duration_seconds histogram\n"
+                    "mcp_method_duration_seconds_bucket{method=\"tools/list\",le=\"0.0005\"} 1\n~"
+                    "mcp_method_duration_seconds_sum{method=\"tools/list\"} 0.0003\n"
+                    "mcp_method_duration_seconds_count{method=\"tools/list\"} 1\n#~"
+                    "mcp_request_duration_seconds_bucket{le=\"0.0005\"} 1\n~"
+                    "mcp_streams 1\n~mcp_streams_total 2\n~mcp_stream_events_total 2\n~"
+                    "mcp_stream_oldest_seconds 9\n~");
+    wire_end(&stream);
+    wire_end(&w);
+    rig_end(&r);
+}
+
 static const char *option_name(const char *member, void *user)
 {
     (void)user;
@@ -115,7 +204,8 @@ static void test_metrics_of_limits(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_metrics_by_name),
-                                       cmocka_unit_test(test_metrics_of_limits)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_metrics_by_name), cmocka_unit_test(test_metrics_of_refusals),
+        cmocka_unit_test(test_metrics_of_streams), cmocka_unit_test(test_metrics_of_limits)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
