@@ -89,6 +89,22 @@ work() {
         'traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01' > /dev/null
 }
 
+@test "the alerts and the dashboard use metrics that exist" {
+    serve
+    work
+    local folder=$BATS_TEST_DIRNAME/../../packaging/monitoring
+    curl -s -H "Authorization: Bearer $ada" "$base/metrics" | sed -n 's/^# TYPE \([^ ]*\) .*/\1/p' | sort -u > known
+    # With other options only, or of Prometheus.
+    printf '%s\n' up mcp_bus_connected mcp_source_process_ends_total >> known
+    {
+        sed -n 's/^ *expr: //p' "$folder/alerts.yml"
+        jq -r '.panels[].targets[].expr, (.templating.list[].query | objects | .query)' "$folder/dashboard.json"
+    } | grep -oE '\b(mcp_[a-z_]+|process_[a-z_]+|up)\b' | sed 's/_bucket$//' | sort -u > used
+    [ "$(wc -l < used)" -gt 25 ]
+    run -1 grep -vxFf known used
+    [ "$(grep -c 'alert:' "$folder/alerts.yml")" = "$(grep -c 'name:' "$folder/alerts.test.yml")" ]
+}
+
 @test "every question has a command, and its output is what the page says" {
     serve
     work
