@@ -16,9 +16,12 @@ static const struct {
     const char *name;
     rule rule;
 } rules[] = {
-    {"mcp_build_info", MOST},        {"process_start_time_seconds", LEAST},
-    {"mcp_source_process_up", MOST}, {"mcp_source_refused", MOST},
-    {"mcp_source_failed", MOST},     {"mcp_configuration_timestamp_seconds", LEAST},
+    {"mcp_build_info", MOST},
+    {"process_start_time_seconds", LEAST},
+    {"mcp_source_process_up", MOST},
+    {"mcp_source_refused", MOST},
+    {"mcp_source_failed", MOST},
+    {"mcp_configuration_timestamp_seconds", LEAST},
     {"mcp_stream_oldest_seconds", MOST},
 };
 
