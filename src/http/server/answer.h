@@ -10,63 +10,63 @@
 #include "http/server/metrics.h"
 
 /* Why the HTTP layer refuses a request: X(NAME). */
-#define MCP__HTTP_REFUSAL_MAP(X)                                                     \
-    X(BAD_SYNTAX)                                                                    \
-    X(BAD_FRAMING)                                                                   \
-    X(UNKNOWN_CODING)                                                                \
-    X(BAD_VERSION)                                                                   \
-    X(BAD_MIRROR) /* a header that repeats a part of the message */                  \
-    X(NO_HOST)                                                                       \
-    X(DUPLICATE)                                                                     \
-    X(BAD_HOST)                                                                      \
-    X(BAD_ORIGIN)                                                                    \
-    X(NO_PATH)                                                                       \
-    X(LONG_TARGET)                                                                   \
-    X(LONG_HEAD)                                                                     \
-    X(MANY_HEADERS)                                                                  \
-    X(LONG_BODY)                                                                     \
-    X(SLOW_HEAD)                                                                     \
-    X(SLOW_BODY)                                                                     \
-    X(NOT_ALLOWED)  /* the method is not allowed for this target */                  \
-    X(POST_ONLY)    /* the method is not allowed without a session */                \
-    X(UNAUTHORIZED) /* this one and the next five are results of `authenticate` */   \
-    X(BAD_LOGIN)                                                                     \
-    X(FORBIDDEN)                                                                     \
-    X(MANY_LOGINS)                                                                   \
-    X(NO_LOGIN)                                                                      \
-    X(SLOW_LOGIN)                                                                    \
-    X(NOT_ACCEPTABLE)                                                                \
-    X(NEEDS_STREAM)                                                                  \
-    X(BAD_TYPE)                                                                      \
-    X(BAD_CODING)                                                                    \
-    X(BAD_EXPECT)                                                                    \
-    X(BAD_REVISION)                                                                  \
-    X(NO_SESSION)                                                                    \
-    X(NEEDS_SESSION)                                                                 \
-    X(GET_FIRST) /* HTTP+SSE; the next three too */                                  \
-    X(NO_STREAM)                                                                     \
-    X(UNREAD)                                                                        \
-    X(NOT_MODERN)                                                                    \
-    X(MANY_CONNECTIONS)                                                              \
-    X(MANY_PER_ADDRESS)                                                              \
-    X(MANY_PER_PRINCIPAL)                                                            \
-    X(MANY_SESSIONS)                                                                 \
-    X(MANY_SESSIONS_EACH)                                                            \
-    X(MANY_STREAMS)                                                                  \
-    X(DRAINING)                                                                      \
-    X(NO_MEMORY)                                                                     \
-    X(BAD_EVENT)                                                                     \
-    X(BAD_MESSAGE)                                                                   \
-    X(UNEXPECTED)                                                                    \
-    X(NO_RANDOM)                                                                     \
-    X(NO_ANSWER)                                                                     \
-    X(NO_ROOM)                                                                       \
-    X(NO_SHARE)                                                                      \
-    X(NO_FILES)                                                                      \
-    X(CUT)                                                                           \
-    X(BAD_HOP)     /* a request that another instance forwarded; the next one too */ \
-    X(MISDIRECTED) /* it is for another instance */                                  \
-    X(NO_INSTANCE) /* a request was forwarded, but not answered */
+#define MCP__HTTP_REFUSAL_MAP(X)                                                       \
+    X(BAD_SYNTAX)                                                                      \
+    X(BAD_FRAMING)                                                                     \
+    X(UNKNOWN_CODING)                                                                  \
+    X(BAD_VERSION)                                                                     \
+    X(BAD_MIRROR) /* a header that repeats a part of the message */                    \
+    X(NO_HOST)                                                                         \
+    X(DUPLICATE)                                                                       \
+    X(BAD_HOST)                                                                        \
+    X(BAD_ORIGIN)                                                                      \
+    X(NO_PATH)                                                                         \
+    X(LONG_TARGET)                                                                     \
+    X(LONG_HEAD)                                                                       \
+    X(MANY_HEADERS)                                                                    \
+    X(LONG_BODY)                                                                       \
+    X(SLOW_HEAD)                                                                       \
+    X(SLOW_BODY)                                                                       \
+    X(NOT_ALLOWED)  /* the method is not allowed for this target */                    \
+    X(POST_ONLY)    /* the method is not allowed without a session */                  \
+    X(UNAUTHORIZED) /* this one and the next five are results of `authenticate` */     \
+    X(BAD_LOGIN)                                                                       \
+    X(FORBIDDEN)                                                                       \
+    X(MANY_LOGINS)                                                                     \
+    X(NO_LOGIN)                                                                        \
+    X(SLOW_LOGIN)                                                                      \
+    X(NOT_ACCEPTABLE)                                                                  \
+    X(NEEDS_STREAM)                                                                    \
+    X(BAD_TYPE)                                                                        \
+    X(BAD_CODING)                                                                      \
+    X(BAD_EXPECT)                                                                      \
+    X(BAD_REVISION)                                                                    \
+    X(NO_SESSION)                                                                      \
+    X(NEEDS_SESSION)                                                                   \
+    X(GET_FIRST) /* HTTP+SSE; the next three too */                                    \
+    X(NO_STREAM)                                                                       \
+    X(UNREAD)                                                                          \
+    X(NOT_MODERN)                                                                      \
+    X(MANY_CONNECTIONS)                                                                \
+    X(MANY_PER_ADDRESS)                                                                \
+    X(MANY_PER_PRINCIPAL)                                                              \
+    X(MANY_SESSIONS)                                                                   \
+    X(MANY_SESSIONS_EACH)                                                              \
+    X(MANY_STREAMS)                                                                    \
+    X(DRAINING)                                                                        \
+    X(NO_MEMORY)                                                                       \
+    X(BAD_EVENT)                                                                       \
+    X(BAD_MESSAGE)                                                                     \
+    X(UNEXPECTED)                                                                      \
+    X(NO_RANDOM)                                                                       \
+    X(NO_ANSWER)                                                                       \
+    X(NO_ROOM)                                                                         \
+    X(NO_SHARE)                                                                        \
+    X(NO_FILES)                                                                        \
+    X(CUT)                                                                             \
+    X(BAD_FORWARDED) /* a request that another instance forwarded; the next one too */ \
+    X(MISDIRECTED)   /* it is for another instance */                                  \
+    X(NO_INSTANCE)   /* a request was forwarded, but not answered */
 
 typedef enum mcp__http_refusal {
     MCP__HTTP_FINE = 0,
