@@ -47,6 +47,7 @@ static void on_send(mcp_channel *channel, mcp_exchange exchange, mcp_str message
 
 static void send(inquiry *i, inquiry_question *q)
 {
+    const int64_t id = i->id - (int64_t)i->count + 1 + (q - i->questions);
     char text[400];
     q->doc = NULL;
     q->answer = NULL;
@@ -56,7 +57,7 @@ static void send(inquiry *i, inquiry_question *q)
              "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
              "\"io.modelcontextprotocol/clientInfo\":{\"name\":\"%s\",\"version\":\"1\"},"
              "\"io.modelcontextprotocol/clientCapabilities\":{}}}}",
-             (long long)(i->id - (int64_t)i->count + 1 + (q - i->questions)), q->method, q->client);
+             (long long)id, q->method, q->client);
     mcp_channel_receive(i->channel, 0, mcp_str_from(text), mcp_loop_now(i->loop));
 }
 
