@@ -107,11 +107,11 @@ void notice_lost(mcp_client *client, const char *why, void *user)
 }
 
 /* Reasons of cancellations are for people (2025-11-25, basic/utilities/cancellation, "Implementation
- * Notes"). */
-static void say_cancelled(const session *s, const mcp_json *params)
+ * Notes"). A modern server has no requests of its own: it only ends subscriptions so. */
+static void say_cancelled(const session *s, const mcp_client *client, const mcp_json *params)
 {
     mcp_str reason = mcp_json_string(mcp_json_get(params, "reason"));
-    if (s->quiet || !reason.len)
+    if (s->quiet || !reason.len || mcp_client_is_modern(client))
         return;
     bar_clear();
     say("the server cancelled a request: %.*s", (int)(reason.len < 500 ? reason.len : 500),
@@ -125,9 +125,8 @@ void notice_change(mcp_client *client, mcp_str method, const mcp_json *params, v
         "notifications/prompts/list_changed", "notifications/resources/list_changed",
         "notifications/resources/updated", "notifications/tools/list_changed"};
     session *s = user;
-    (void)client;
     if (mcp_str_eq(method, MCP_STR("notifications/cancelled")))
-        say_cancelled(s, params);
+        say_cancelled(s, client, params);
     for (size_t i = 0; i < sizeof(changes) / sizeof(*changes); i++)
         if (mcp_str_eq(method, mcp_str_from(changes[i])))
             completions_forget(s->completions);

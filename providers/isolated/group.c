@@ -139,7 +139,8 @@ void mcp_isolated_each(const mcp_isolated_group *group,
     for (const isolated *r = group->first; r; r = r->next) {
         mcp_isolated_state state = {.process.size = sizeof(state.process),
                                     .refused = r->n_kills,
-                                    .failed = r->failure.code != 0,
+                                    .failed =
+                                        r->failure.text[0] != 0, /* also while it is tried again */
                                     .crowded = r->crowded};
         mcp_service_get_state(r->link.service, &state.process);
         each(&state, user);

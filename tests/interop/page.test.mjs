@@ -413,7 +413,7 @@ describe('the page of mcpctl web', { timeout: 120_000, skip: missing }, () => {
     it('says that its secret is no longer valid', async () => {
         await page.evaluate(() => sessionStorage.setItem('secret', '0'.repeat(64)));
         await page.reload();
-        await page.locator('h1', { hasText: 'not valid any more' }).waitFor();
+        await page.locator('h1', { hasText: 'no longer valid' }).waitFor();
     });
 });
 

@@ -169,8 +169,8 @@ forwards() { # PROXY
 
     # An instance is down: all requests are answered. It comes back, and gets requests again.
     local down=
-    for i in 11 12 13; do kill -0 "$(cat $i.pid)" 2>/dev/null || down=$i; done
-    [ -n "$down" ]
+    is_down() { for i in 11 12 13; do kill -0 "$(cat $i.pid)" 2>/dev/null || down=$i; done && [ -n "$down" ]; }
+    eventually is_down
     for ((i = 0; i < 20; i++)); do lists 25; done
     serve $down
     serves_again() { lists 25 && [ "$(metric $down 'mcp_requests_total{method="resources/list",result="ok"}')" -ge 1 ]; }
