@@ -170,7 +170,8 @@ static void show(mcp_loop *loop, mcp_server *server, const char *principal, cons
         printf("\nas %s:\n", principal);
     }
     enum { LISTS = sizeof(lists) / sizeof(*lists) };
-    inquiry_question questions[LISTS + 1] = {[LISTS] = {"tools/list", TOOLS_ONLY}};
+    inquiry_question questions[LISTS + 1] = {
+        [LISTS] = {.method = "tools/list", .client = TOOLS_ONLY}};
     for (size_t l = 0; l < LISTS; l++)
         questions[l] = (inquiry_question){.method = lists[l].method, .client = ANY_HOST};
     inquiry_ask(&i, questions, LISTS + 1);
