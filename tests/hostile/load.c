@@ -335,8 +335,11 @@ int main(int argc, char **argv)
     read_lines(argv[7]);
     signal(SIGPIPE, SIG_IGN);
     pid_t other = atoi(argv[6]) ? fork() : 0;
-    if (atoi(argv[6]) && other == 0)
+    if (atoi(argv[6]) && other == 0) {
+        if (nice(10) < 0 && errno) /* they stand for other machines: the server comes first */
+            perror("load: nice");
         provoke((size_t)atoi(argv[6]), end);
+    }
     for (size_t i = 0; i < n; i++) {
         open_client(&c[i], epoll);
         c[i].due = now_ns() + (int64_t)(i * INTERVAL / n) * 1000000;

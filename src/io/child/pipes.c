@@ -132,7 +132,7 @@ static void on_parsed(mcp__parse_job *job, void *child)
 static void pass_on(mcp_child *c, mcp_str line)
 {
     if (mcp__child_is_running(c))
-        c->parse = mcp__parse_elsewhere(c->pump.loop, c->pump.channel, line, on_parsed, c);
+        c->parse = mcp__parse_elsewhere(c->pump.loop, c->pump.channel, line, NULL, on_parsed, c);
     if (!c->parse)
         (void)mcp_channel_receive(c->pump.channel, 0, line, mcp__loop_now(c->pump.loop));
     else if (c->out >= 0)

@@ -12,7 +12,7 @@ enum {
     /* Connections that libcurl keeps, of all clients of a loop. If there are more requests in
      * flight, those above this number open and close a connection each. */
     IDLE_CONNECTIONS = 128,
-    MOST_AT_ONCE = 1 << 19,   /* bytes of all long answers in one turn of the loop */
+    MOST_AT_ONCE = 64 << 10,  /* bytes of all long answers in one turn of the loop: about 0.1 ms */
     LEAST_AT_ONCE = 16 << 10, /* bytes of one of them */
 };
 

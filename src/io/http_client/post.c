@@ -267,11 +267,10 @@ static void receive_body(mcp__client_exchange *e, int rc, const char *text)
         body = (mcp_str){answer, (size_t)snprintf(answer, sizeof(answer), "{\"id\":%" PRIu64 "}",
                                                   (uint64_t)e->number)};
     if (!e->is_cut)
-        e->parse = mcp__parse_elsewhere(http->pump.loop, http->pump.channel, body, on_parsed, e);
-    if (e->parse) {
-        mcp__buf_free(&e->body);
+        e->parse =
+            mcp__parse_elsewhere(http->pump.loop, http->pump.channel, body, &e->body, on_parsed, e);
+    if (e->parse)
         return;
-    }
     if (e->is_cut)
         (void)mcp_channel_receive_oversized(http->pump.channel, e->number, body, (mcp_str){0}, now);
     else

@@ -12,9 +12,15 @@ struct mcp__parse_job {
     mcp__parsing parsing;
     mcp_loop *loop;
     void (*done)(mcp__parse_job *job, void *owner);
-    void *owner; /* NULL if it has left */
-    char text[];
+    void *owner;   /* NULL if it has left */
+    mcp__buf text; /* has the message in it */
 };
+
+static void free_job(mcp__parse_job *job)
+{
+    mcp__buf_free(&job->text);
+    mcp__release(&job->loop->allocator, job);
+}
 
 static void run(void *arg)
 {
@@ -41,24 +47,51 @@ static void finished(void *arg)
     if (job->owner)
         job->done(job, job->owner);
     mcp_json_free(job->parsing.doc);
-    mcp__release(&loop->allocator, job);
+    free_job(job);
+}
+
+/* Copying a message of megabytes takes milliseconds, in which the loop would do nothing else. */
+static mcp_str take(mcp__parse_job *job, mcp_str message, mcp__buf *holder)
+{
+    mcp__buf_init(&job->text, &job->loop->allocator, 0);
+    if (!holder) {
+        mcp__buf_str(&job->text, message);
+        return mcp__buf_view(&job->text);
+    }
+    mcp__buf empty = job->text;
+    job->text = *holder;
+    *holder = empty;
+    return message;
+}
+
+/* Gives the buffer back to a caller that goes on without the job. */
+static mcp__parse_job *give_up(mcp__parse_job *job, mcp__buf *holder)
+{
+    if (holder) {
+        *holder = job->text;
+        mcp__buf_init(&job->text, &job->loop->allocator, 0);
+    }
+    free_job(job);
+    return NULL;
 }
 
 mcp__parse_job *mcp__parse_elsewhere(mcp_loop *loop, const mcp_channel *channel, mcp_str message,
+                                     mcp__buf *holder,
                                      void (*done)(mcp__parse_job *job, void *owner), void *owner)
 {
     if (message.len < LONG || message.len > mcp_channel_max_message(channel))
         return NULL;
-    mcp__parse_job *job = mcp__alloc(&loop->allocator, sizeof(*job) + message.len);
+    mcp__parse_job *job = mcp__alloc(&loop->allocator, sizeof(*job));
     if (!job)
         return NULL;
     *job = (mcp__parse_job){.loop = loop, .done = done, .owner = owner};
-    memcpy(job->text, message.ptr, message.len);
-    mcp__parsing_begin(&job->parsing, channel, (mcp_str){job->text, message.len});
+    mcp_str text = take(job, message, holder);
+    if (job->text.failed)
+        return give_up(job, holder);
+    mcp__parsing_begin(&job->parsing, channel, text);
     if (mcp__host_work(run, finished, job, loop) == MCP_OK)
         return job;
-    mcp__release(&loop->allocator, job);
-    return NULL;
+    return give_up(job, holder);
 }
 
 void mcp__parse_receive(mcp__parse_job *job, mcp_channel *channel, mcp_exchange exchange)

@@ -10,10 +10,12 @@
 
 typedef struct mcp__parse_job mcp__parse_job;
 
-/* Begins to parse a message, which is copied. `done` is called on the loop's thread, and must call
+/* Begins to parse a message. The job takes the buffer `holder`, in which the message is, and leaves an
+ * empty one; if it is NULL, the message is copied. `done` is called on the loop's thread, and must call
  * mcp__parse_receive(). Returns NULL if the message is short or cannot be parsed elsewhere: the caller then
- * receives it at once. */
+ * still has the buffer, and receives the message at once. */
 mcp__parse_job *mcp__parse_elsewhere(mcp_loop *loop, const mcp_channel *channel, mcp_str message,
+                                     mcp__buf *holder,
                                      void (*done)(mcp__parse_job *job, void *owner), void *owner);
 /* Passes the message to the channel, like mcp_channel_receive(). */
 void mcp__parse_receive(mcp__parse_job *job, mcp_channel *channel, mcp_exchange exchange);

@@ -233,9 +233,10 @@ int mcp_channel_receive_oversized(mcp_channel *channel, mcp_exchange exchange, m
 /* ---- io/loop/parse_job.h: all messages are received at once ---------------------------------- */
 
 mcp__parse_job *mcp__parse_elsewhere(mcp_loop *loop, const mcp_channel *channel, mcp_str message,
+                                     mcp__buf *holder,
                                      void (*done)(mcp__parse_job *job, void *owner), void *owner)
 {
-    (void)loop, (void)channel, (void)message, (void)done, (void)owner;
+    (void)loop, (void)channel, (void)message, (void)holder, (void)done, (void)owner;
     return NULL;
 }
 

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -45,6 +46,7 @@ typedef struct job {
     atomic_bool begun, released;
     bool done;
     pthread_t worker;
+    int niceness; /* of the worker */
 } job;
 
 static void hold(void *arg)
@@ -52,6 +54,7 @@ static void hold(void *arg)
     job *j = arg;
 
     j->worker = pthread_self();
+    j->niceness = getpriority(PRIO_PROCESS, 0); /* on Linux that of the thread */
     atomic_store(&j->begun, true);
     pthread_mutex_lock(&lock);
     while (!atomic_load(&j->released))
@@ -108,6 +111,24 @@ static void until_done(const job *jobs, size_t n)
             mcp_loop_step(loop, 20);
     }
     assert_int_equal(i, n);
+}
+
+/* ---- priority -------------------------------------------------------------------------------- */
+
+/* The loop's thread runs first: its callers wait for short work. */
+static void test_priority(void **state)
+{
+    static job work;
+    int own = getpriority(PRIO_PROCESS, 0);
+
+    (void)state;
+    work = (job){0};
+    assert_int_equal(add(&work, false), MCP_OK);
+    assert_int_equal(begun(&work, 1, 1, 20000), 1);
+    release(&work, 1);
+    until_done(&work, 1);
+    assert_int_equal(work.niceness, own < 14 ? own + 5 : 19);
+    assert_int_equal(getpriority(PRIO_PROCESS, 0), own);
 }
 
 /* ---- how many at once ------------------------------------------------------------------------ */
@@ -401,6 +422,7 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_priority, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_many_at_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_few_threads_for_short_jobs, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_limits, set_up, tear_down),
