@@ -11,7 +11,6 @@ typedef struct differing {
     common_buffer *to;
     size_t limit; /* of to->len */
     editing_counts *counts;
-    bool full;
 } differing;
 
 /* Lines from begin[s] up to end[s] of each side. */
@@ -150,7 +149,7 @@ static bool put_hunk(differing *d, span hunk)
               put_lines(d, &hunk);
     if (ok && d->to->len > d->limit) {
         d->to->len = len;
-        d->full = d->counts->truncated = true;
+        d->counts->truncated = true;
     }
     return ok;
 }
@@ -176,18 +175,16 @@ static bool put_name(common_buffer *to, mcp_str name)
     return true;
 }
 
+/* Without any hunk there is no header. */
 static int put_hunks(differing *d, mcp_str name)
 {
     size_t at[2] = {0, 0}, begin = d->to->len;
     span hunk;
     bool ok = put_name(d->to, name);
-    if (ok && d->to->len > d->limit)
-        d->full = d->counts->truncated = true;
-    if (d->full)
-        d->to->len = begin;
-    while (ok && !d->full && next_hunk(d, at, &hunk))
+    size_t head = d->to->len;
+    while (ok && !d->counts->truncated && next_hunk(d, at, &hunk))
         ok = put_hunk(d, hunk);
-    if (!ok)
+    if (!ok || d->to->len == head)
         d->to->len = begin;
     return ok ? MCP_OK : MCP_ENOMEM;
 }

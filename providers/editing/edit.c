@@ -61,22 +61,24 @@ static int check(editing *e, size_t *bytes)
     return MCP_OK;
 }
 
-/* "4, 8 and 20", or "4, 8, 20, 30, 40 and more". */
+/* " at line 4", or " at lines 4, 8, 20, 30, 40 and more". A line that has several is named once. */
 static void put_lines(const editing *e, const editing_found *found, char *to, size_t room)
 {
     const editing_place *places = editing_found_places(found);
-    size_t shown = found->places.len / sizeof(*places), len = 0, last = 0;
-    for (size_t i = 0; i < shown && i < EDITING_LINES_SHOWN && len < room; i++) {
-        bool ends = i + 1 == found->count && i > 0;
-        last = editing_line_at(e->text, places[i].begin, e->t->cr_ends);
-        len += (size_t)snprintf(to + len, room - len, "%s%zu",
-                                i == 0 ? ""
-                                : ends ? " and "
-                                       : ", ",
-                                last);
+    size_t kept = found->places.len / sizeof(*places), len = 0, last = 0, shown = 0;
+    char numbers[128] = "";
+    for (size_t i = 0; i < kept && i < EDITING_LINES_SHOWN && len < sizeof(numbers); i++) {
+        size_t line = editing_line_at(e->text, places[i].begin, e->t->cr_ends);
+        if (line == last)
+            continue;
+        len += (size_t)snprintf(numbers + len, sizeof(numbers) - len, "%s%zu", shown ? ", " : "",
+                                line);
+        last = line;
+        shown++;
     }
-    if (found->count > EDITING_LINES_SHOWN && len < room)
-        snprintf(to + len, room - len, " and more");
+    bool more = found->count > EDITING_LINES_SHOWN;
+    snprintf(to, room, " at line%s %s%s", shown > 1 || more ? "s" : "", numbers,
+             more ? " and more" : "");
 }
 
 static int not_there(const editing *e)
@@ -104,9 +106,10 @@ static int misfit(const editing *e, const editing_found *found, size_t wanted)
         return not_there(e);
     put_lines(e, found, lines, sizeof(lines));
     return editing_fail(e->error, MCP_ENOTFOUND, e->index,
-                        "edit %zu: its text occurs %zu times, not %zu, at line%s %s%s",
-                        e->index + 1, found->count, wanted, found->count == 1 ? "" : "s", lines,
-                        found->overlap ? ", and they overlap" : "");
+                        "edit %zu: its text occurs %zu time%s%s%s, but must %zu time%s",
+                        e->index + 1, found->count, found->count == 1 ? "" : "s", lines,
+                        found->overlap ? " in overlapping places" : "", wanted,
+                        wanted == 1 ? "" : "s");
 }
 
 /* The lengths of what a passage and its replacement have in common at the beginning; line ends are

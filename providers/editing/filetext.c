@@ -121,6 +121,16 @@ static int decode(editing_text *t, mcp_str bytes, size_t most, mcp_error *error)
     return check_round_trip(t, bytes, error);
 }
 
+static int not_a_text(const editing_text *t, mcp_error *error)
+{
+    size_t at = bad_byte(t->text);
+    if (t->charset->family != EDITING_UTF8)
+        return editing_fail(error, MCP_EPARSE, 0, "the file is not a text in %s: it has NUL",
+                            t->charset->name);
+    at += t->mark ? editing_charset_mark(t->charset).len : 0;
+    return editing_fail(error, MCP_EPARSE, at, "the file is not a text in UTF-8: byte %zu", at);
+}
+
 /* Fills in the text. The bytes are those behind the mark. */
 static int take_text(editing_text *t, mcp_str bytes, size_t most, mcp_error *error)
 {
@@ -135,8 +145,7 @@ static int take_text(editing_text *t, mcp_str bytes, size_t most, mcp_error *err
     if (rc != MCP_OK)
         return rc;
     if (!common_text_check(t->text))
-        return editing_fail(error, MCP_EPARSE, bad_byte(t->text), "the file is not a text in %s%s",
-                            t->charset->name, utf8 ? "" : ": it has NUL");
+        return not_a_text(t, error);
     t->has_cr = editing_is_exact(t->text);
     t->cr_ends = t->has_cr && !memchr(t->text.ptr, '\n', t->text.len);
     return MCP_OK;

@@ -197,6 +197,7 @@ static int keep(patching *p, const editing_hunk *h, mcp_str content, bool ended)
     line l;
     int rc = match(p, h, content, ended, &l);
     p->removed = p->from;
+    editing_ends_passage(&p->ends, p->from, p->from);
     return rc == MCP_OK ? put(p, (mcp_str){l.content.ptr, l.content.len + l.width}, l.width > 0)
                         : rc;
 }

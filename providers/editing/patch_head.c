@@ -134,9 +134,19 @@ static int check_row(const struct row *row, mcp_str rest, mcp_str name, size_t l
                         row->what);
 }
 
+/* What is wrong with a line that is none of the rows. */
+static const char *why_not(mcp_str line, bool begun)
+{
+    if (take(&line, "@@"))
+        return "this should be @@ -LINE,COUNT +LINE,COUNT @@";
+    if (begun && strchr(" +-", line.ptr[0]))
+        return "the hunk has more lines than its first line says";
+    return "this is not a line of a unified diff";
+}
+
 int editing_patch_head(mcp_str line, mcp_str name, bool begun, size_t line_no, mcp_error *error)
 {
-    const char *why = "this is not a line of a unified diff";
+    const char *why = NULL;
     if (line.len && line.ptr[line.len - 1] == '\r')
         line.len--;
     if (line.len == 0)
@@ -149,9 +159,6 @@ int editing_patch_head(mcp_str line, mcp_str name, bool begun, size_t line_no, m
             return check_row(&rows[i], rest, name, line_no, error);
         why = "a second file begins here, and a patch is for one file";
     }
-    if (begun && (line.ptr[0] == ' ' || line.ptr[0] == '+' || line.ptr[0] == '-'))
-        why = "the hunk has more lines than its first line says";
-    if (take(&line, "@@"))
-        why = "this should be @@ -LINE,COUNT +LINE,COUNT @@";
-    return editing_fail(error, MCP_EINVAL, line_no, "line %zu of the patch: %s", line_no, why);
+    return editing_fail(error, MCP_EINVAL, line_no, "line %zu of the patch: %s", line_no,
+                        why ? why : why_not(line, begun));
 }

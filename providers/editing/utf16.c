@@ -101,5 +101,5 @@ bool editing_utf16_is_clear(mcp_str bytes, bool big)
             return false;
         ascii += c < 0x80;
     }
-    return all > 0 && ascii * 4 >= all;
+    return all > 0 && ascii * 4 >= all * 3;
 }

@@ -13,7 +13,7 @@ int editing_utf16_decode(mcp_str bytes, bool big, size_t most, common_buffer *to
 int editing_utf16_encode(mcp_str text, bool big, size_t most, common_buffer *to);
 
 /* Returns whether bytes without a mark are clearly text in this order: well-formed, without control
- * characters other than white space, and a quarter of its characters are ASCII. */
+ * characters other than white space, and three of four characters are ASCII. */
 bool editing_utf16_is_clear(mcp_str bytes, bool big);
 
 #endif
