@@ -63,7 +63,10 @@ void editing_ends_passage(editing_ends *e, size_t begin, size_t end)
 /* Returns the last line end of the text, or LF. */
 static mcp_str find_last(mcp_str text, bool cr_ends)
 {
-    const char *end = text.len ? memrchr(text.ptr, cr_ends ? '\r' : '\n', text.len) : NULL;
+    const char *end = text.len ? memrchr(text.ptr, '\n', text.len) : NULL;
+    const char *cr = text.len && cr_ends ? memrchr(text.ptr, '\r', text.len) : NULL;
+    if (cr && (!end || end < cr))
+        end = cr;
     if (!end)
         return MCP_STR("\n");
     size_t at = (size_t)(end - text.ptr) + 1, width = editing_end_before(text, 0, at, cr_ends);
