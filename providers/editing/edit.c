@@ -64,7 +64,7 @@ static int check(editing *e, size_t *bytes)
 /* " at line 4", or " at lines 4, 8, 20, 30, 40 and more". A line that has several is named once. */
 static void put_lines(const editing *e, const editing_found *found, char *to, size_t room)
 {
-    const editing_place *places = editing_found_places(found);
+    const editing_passage *places = editing_found_places(found);
     size_t kept = found->places.len / sizeof(*places), len = 0, last = 0, shown = 0;
     char numbers[128] = "";
     for (size_t i = 0; i < kept && i < EDITING_LINES_SHOWN && len < sizeof(numbers); i++) {
@@ -114,7 +114,7 @@ static int misfit(const editing *e, const editing_found *found, size_t wanted)
 
 /* The lengths of what a passage and its replacement have in common at the beginning; line ends are
  * equal to "\n". */
-static void skip_common(mcp_str text, editing_place *p, mcp_str *after, bool cr_ends)
+static void skip_common(mcp_str text, editing_passage *p, mcp_str *after, bool cr_ends)
 {
     mcp_str passage = {text.ptr, p->end};
     while (p->begin < p->end && after->len) {
@@ -128,7 +128,7 @@ static void skip_common(mcp_str text, editing_place *p, mcp_str *after, bool cr_
 }
 
 /* The same at the end. */
-static void drop_common(mcp_str text, editing_place *p, mcp_str *after, bool cr_ends)
+static void drop_common(mcp_str text, editing_passage *p, mcp_str *after, bool cr_ends)
 {
     while (p->begin < p->end && after->len) {
         size_t width = editing_end_before(text, p->begin, p->end, cr_ends);
@@ -162,13 +162,13 @@ static int put_lenient(mcp_str after, editing_ends *ends, common_buffer *to)
 /* Appends the text with its replacements. */
 static int replace(const editing *e, const editing_found *found, common_buffer *to)
 {
-    const editing_place *places = editing_found_places(found);
+    const editing_passage *places = editing_found_places(found);
     bool cr_ends = e->t->cr_ends, lenient = e->has_cr && !editing_is_exact(e->edit->after);
     size_t at = 0;
     editing_ends ends;
     editing_ends_init(&ends, e->text, cr_ends);
     for (size_t i = 0; i <= found->count; i++) {
-        editing_place p = {e->text.len, e->text.len};
+        editing_passage p = {e->text.len, e->text.len};
         mcp_str after = {"", 0};
         if (i < found->count) {
             p = places[i];

@@ -28,9 +28,15 @@ int editing_succeed(mcp_error *error)
     return MCP_OK;
 }
 
-int editing_failed(mcp_error *error, int code)
+int editing_fail_code(mcp_error *error, int code)
 {
     return editing_fail(error, code, 0, "%s", mcp_error_text(code));
+}
+
+/* The contents of a buffer from an offset on. */
+static mcp_str behind(const common_buffer *b, size_t at)
+{
+    return b->len > at ? (mcp_str){b->ptr + at, b->len - at} : (mcp_str){"", 0};
 }
 
 /* The offset of the first byte that is not UTF-8, or of the first NUL. */
@@ -99,7 +105,7 @@ static int check_round_trip(const editing_text *t, mcp_str bytes, mcp_error *err
     bool same = rc == MCP_OK && mcp_str_eq((mcp_str){back.ptr, back.len}, bytes);
     common_buffer_free(&back);
     if (rc == MCP_ENOMEM)
-        return editing_failed(error, rc);
+        return editing_fail_code(error, rc);
     return same ? MCP_OK
                 : editing_fail(error, MCP_EUNSUPPORTED, 0,
                                "this file in %s cannot be written back exactly", t->charset->name);
@@ -116,8 +122,8 @@ static int decode(editing_text *t, mcp_str bytes, size_t most, mcp_error *error)
     if (rc == MCP_EUNSUPPORTED)
         return editing_fail(error, rc, 0, "this machine cannot convert %s", t->charset->name);
     if (rc != MCP_OK)
-        return editing_failed(error, rc);
-    t->text = (mcp_str){t->room.ptr ? t->room.ptr : "", t->room.len};
+        return editing_fail_code(error, rc);
+    t->text = behind(&t->room, 0);
     return check_round_trip(t, bytes, error);
 }
 
@@ -137,7 +143,7 @@ static int take_text(editing_text *t, mcp_str bytes, size_t most, mcp_error *err
     bool utf8 = t->charset->family == EDITING_UTF8;
     int rc = MCP_OK;
     if (utf8 && bytes.len > most)
-        return editing_failed(error, MCP_ELIMIT);
+        return editing_fail_code(error, MCP_ELIMIT);
     if (utf8)
         t->text = bytes.len ? bytes : (mcp_str){"", 0};
     else
@@ -221,10 +227,7 @@ int editing_changed_begin(const editing_text *t, size_t size, common_buffer *cha
 
 mcp_str editing_changed_text(const editing_text *t, const common_buffer *changed)
 {
-    size_t mark = mark_inside(t).len;
-    if (changed->len <= mark)
-        return (mcp_str){"", 0};
-    return (mcp_str){changed->ptr + mark, changed->len - mark};
+    return behind(changed, mark_inside(t).len);
 }
 
 /* Says which character the charset does not have. */
@@ -246,7 +249,7 @@ static int check_back(const editing_text *t, mcp_str text, mcp_str bytes, mcp_er
     bool same = rc == MCP_OK && mcp_str_eq((mcp_str){back.ptr, back.len}, text);
     common_buffer_free(&back);
     if (rc == MCP_ENOMEM)
-        return editing_failed(error, rc);
+        return editing_fail_code(error, rc);
     return same ? MCP_OK
                 : editing_fail(error, MCP_EUNSUPPORTED, 0,
                                "the new text cannot be written exactly in %s", t->charset->name);
@@ -265,8 +268,8 @@ static int encode(const editing_text *t, mcp_str text, size_t most, common_buffe
     if (rc == MCP_EUNSUPPORTED)
         return editing_fail(error, rc, 0, "this machine cannot convert %s", t->charset->name);
     if (rc != MCP_OK)
-        return editing_failed(error, rc);
-    return check_back(t, text, (mcp_str){room->ptr + mark.len, room->len - mark.len}, error);
+        return editing_fail_code(error, rc);
+    return check_back(t, text, behind(room, mark.len), error);
 }
 
 int editing_changed_bytes(const editing_text *t, const common_buffer *changed, size_t most,
@@ -281,7 +284,7 @@ int editing_changed_bytes(const editing_text *t, const common_buffer *changed, s
         bytes = room;
     }
     if (bytes->len > most)
-        return editing_failed(error, MCP_ELIMIT);
-    *ret = (mcp_str){bytes->ptr ? bytes->ptr : "", bytes->len};
+        return editing_fail_code(error, MCP_ELIMIT);
+    *ret = behind(bytes, 0);
     return editing_succeed(error);
 }

@@ -80,7 +80,7 @@ int editing_changed_bytes(const editing_text *t, const common_buffer *changed, s
 int editing_fail(mcp_error *error, int code, size_t offset, const char *format, ...)
     MCP_PRINTF(4, 5);
 /* The same with the code's own text. */
-int editing_failed(mcp_error *error, int code);
+int editing_fail_code(mcp_error *error, int code);
 /* Empties it and returns MCP_OK. */
 int editing_succeed(mcp_error *error);
 

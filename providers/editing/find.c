@@ -89,7 +89,7 @@ static int add(finder *f, size_t at)
     f->end = at + f->needle.len;
     if (r->count++ >= f->search->most)
         return MCP_OK;
-    editing_place place = {.begin = original(f, at)};
+    editing_passage place = {.begin = original(f, at)};
     return common_buffer_append(&r->places, &place, sizeof(place));
 }
 
@@ -137,7 +137,7 @@ static int find_all(finder *f, const mcp_allocator *alloc)
 /* The end of a place: as many units behind its beginning as the needle has. */
 static void find_ends(finder *f)
 {
-    editing_place *places = (editing_place *)(void *)f->ret->places.ptr;
+    editing_passage *places = (editing_passage *)(void *)f->ret->places.ptr;
     size_t n = f->ret->places.len / sizeof(*places);
     char byte;
     for (size_t i = 0; i < n; i++) {

@@ -9,9 +9,9 @@
 #include "buffer.h"
 
 /* A passage of the text. */
-typedef struct editing_place {
+typedef struct editing_passage {
     size_t begin, end;
-} editing_place;
+} editing_passage;
 
 typedef struct editing_search {
     mcp_str text;
@@ -24,16 +24,16 @@ typedef struct editing_search {
 typedef struct editing_found {
     size_t count;         /* of all */
     bool overlap;         /* some of them overlap */
-    common_buffer places; /* the first ones, in ascending order: an array of editing_place */
+    common_buffer places; /* the first ones, in ascending order: an array of editing_passage */
 } editing_found;
 
 /* Returns MCP_OK, also if there are none, or MCP_ENOMEM. `ret` is initialized; the caller frees its
  * buffer in any case. */
 int editing_find(const editing_search *search, const mcp_allocator *alloc, editing_found *ret);
 
-static inline const editing_place *editing_found_places(const editing_found *f)
+static inline const editing_passage *editing_found_places(const editing_found *f)
 {
-    return (const editing_place *)(const void *)f->places.ptr;
+    return (const editing_passage *)(const void *)f->places.ptr;
 }
 
 #endif

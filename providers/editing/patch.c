@@ -328,7 +328,7 @@ int editing_patch(const editing_text *t, mcp_str patch, mcp_str name, const edit
         return editing_fail(error, MCP_EINVAL, 0, "the patch is not UTF-8 or has NUL");
     int rc = editing_changed_begin(t, t->text.len, changed);
     if (rc != MCP_OK)
-        return editing_failed(error, rc);
+        return editing_fail_code(error, rc);
     rc = run(&p);
     return rc == MCP_OK ? editing_succeed(error) : rc;
 }

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "replace.h"
+#include "rewrite.h"
 #include "texts.h"
 
 /* Reads the bytes, and writes them back as they are. */
@@ -212,7 +212,7 @@ static void test_replace(void **state)
                                       : editing_text_new(name, NULL, &t, &error);
         assert_int_equal(rc, MCP_OK);
         text = exactly(mcp_str_from(replacements[i].text));
-        rc = editing_replace(&t, text, ANY, &changed, &error);
+        rc = editing_rewrite(&t, text, ANY, &changed, &error);
         assert_int_equal(rc, MCP_OK);
         assert_int_equal(editing_changed_bytes(&t, &changed, ANY, &room, &bytes, &error), MCP_OK);
         if (!mcp_str_eq(bytes, replacements[i].bytes))
@@ -233,23 +233,23 @@ static void test_bytes_refused(void **state)
     mcp_str bytes;
     (void)state;
     assert_int_equal(editing_text_new(MCP_STR("latin1"), NULL, &t, &error), MCP_OK);
-    assert_int_equal(editing_replace(&t, MCP_STR("a\nb\xe2\x82\xac"), ANY, &changed, &error),
+    assert_int_equal(editing_rewrite(&t, MCP_STR("a\nb\xe2\x82\xac"), ANY, &changed, &error),
                      MCP_OK);
     assert_int_equal(editing_changed_bytes(&t, &changed, ANY, &room, &bytes, &error),
                      MCP_EUNSUPPORTED);
     assert_string_equal(error.text, "the file is in ISO-8859-1, which cannot have U+20AC (line 2)");
     common_buffer_free(&room);
     common_buffer_free(&changed);
-    assert_int_equal(editing_replace(&t, MCP_STR("\xff"), ANY, &changed, &error), MCP_EINVAL);
-    assert_int_equal(editing_replace(&t, MCP_STR("a\0b"), ANY, &changed, &error), MCP_EINVAL);
-    assert_int_equal(editing_replace(&t, MCP_STR("abc"), 2, &changed, &error), MCP_ELIMIT);
-    assert_int_equal(editing_replace(&t, MCP_STR("abc"), 3, &changed, &error), MCP_OK);
+    assert_int_equal(editing_rewrite(&t, MCP_STR("\xff"), ANY, &changed, &error), MCP_EINVAL);
+    assert_int_equal(editing_rewrite(&t, MCP_STR("a\0b"), ANY, &changed, &error), MCP_EINVAL);
+    assert_int_equal(editing_rewrite(&t, MCP_STR("abc"), 2, &changed, &error), MCP_ELIMIT);
+    assert_int_equal(editing_rewrite(&t, MCP_STR("abc"), 3, &changed, &error), MCP_OK);
     assert_int_equal(editing_changed_bytes(&t, &changed, 2, &room, &bytes, &error), MCP_ELIMIT);
     common_buffer_free(&room);
     common_buffer_free(&changed);
     editing_text_close(&t);
     assert_int_equal(editing_text_new(MCP_STR("UTF-8"), NULL, &t, &error), MCP_OK);
-    assert_int_equal(editing_replace(&t, MCP_STR("abc"), 3, &changed, &error), MCP_OK);
+    assert_int_equal(editing_rewrite(&t, MCP_STR("abc"), 3, &changed, &error), MCP_OK);
     assert_int_equal(editing_changed_bytes(&t, &changed, 2, &room, &bytes, &error), MCP_ELIMIT);
     common_buffer_free(&room);
     common_buffer_free(&changed);
@@ -274,7 +274,7 @@ static void test_no_memory(void **state)
             common_buffer_init(&room, &a);
             int rc = editing_text_open(file, mcp_str_from(charsets[c]), ANY, &a, &t, &error);
             if (rc == MCP_OK)
-                rc = editing_replace(&t, MCP_STR("b\na\nc\n"), ANY, &changed, &error);
+                rc = editing_rewrite(&t, MCP_STR("b\na\nc\n"), ANY, &changed, &error);
             if (rc == MCP_OK)
                 rc = editing_changed_bytes(&t, &changed, ANY, &room, &bytes, &error);
             assert_int_equal(rc, f.calls < n ? MCP_OK : MCP_ENOMEM);

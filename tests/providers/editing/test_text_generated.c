@@ -15,7 +15,7 @@
 #include "dice.h"
 #include "diff.h"
 #include "patch.h"
-#include "replace.h"
+#include "rewrite.h"
 #include "rounds.h"
 #include "texts.h"
 
@@ -637,7 +637,7 @@ static void try_replacement(void)
     tokens version = any_version(&f, dice(3) > 0);
     mcp_str text = text_of(version.of, version.n);
     tokens wanted = tokens_of(text);
-    int rc = editing_replace(&f.t, text, ANY, &changed, &error);
+    int rc = editing_rewrite(&f.t, text, ANY, &changed, &error);
     assert_int_equal(rc, MCP_OK);
     tokens got = tokens_of(editing_changed_text(&f.t, &changed));
     if (has_cr(text))

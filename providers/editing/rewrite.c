@@ -1,5 +1,5 @@
-/* replace.c: see replace.h. */
-#include "replace.h"
+/* rewrite.c: see rewrite.h. */
+#include "rewrite.h"
 
 #include "charset.h"
 #include "ends.h"
@@ -64,7 +64,7 @@ static int replace_lines(const editing_text *t, mcp_str text, common_buffer *to)
     return rc;
 }
 
-int editing_replace(const editing_text *t, mcp_str text, size_t most, common_buffer *changed,
+int editing_rewrite(const editing_text *t, mcp_str text, size_t most, common_buffer *changed,
                     mcp_error *error)
 {
     bool marked = editing_charset_marked(text) == editing_charset_of(EDITING_UTF8);
@@ -72,7 +72,7 @@ int editing_replace(const editing_text *t, mcp_str text, size_t most, common_buf
     if (!common_text_check(text))
         return editing_fail(error, MCP_EINVAL, 0, "the new text is not UTF-8 or has NUL");
     if (text.len > most)
-        return editing_failed(error, MCP_ELIMIT);
+        return editing_fail_code(error, MCP_ELIMIT);
     if (marked && !(t->is_new && t->charset->family == EDITING_UTF8))
         text = common_text_after_mark(text);
     int rc = editing_changed_begin(t, text.len, changed);
@@ -82,5 +82,5 @@ int editing_replace(const editing_text *t, mcp_str text, size_t most, common_buf
                  : common_buffer_append(changed, text.ptr, text.len);
     if (rc == MCP_OK && changed->len > most)
         rc = MCP_ELIMIT;
-    return rc == MCP_OK ? editing_succeed(error) : editing_failed(error, rc);
+    return rc == MCP_OK ? editing_succeed(error) : editing_fail_code(error, rc);
 }
