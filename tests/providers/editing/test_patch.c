@@ -124,6 +124,8 @@ static const struct {
      "line 1 of the patch: it is for the file a/g.c, not for dir/f.c", MCP_EINVAL},
     {FIVE, "--- a/f.c\n+++ b/xf.c\n@@ -1 +1 @@\n-1\n+x\n",
      "line 2 of the patch: it is for the file b/xf.c, not for dir/f.c", MCP_EINVAL},
+    {FIVE, "--- r/f.c\n+++ r/f.c\n@@ -1 +1 @@\n-1\n+x\n",
+     "line 1 of the patch: it is for the file r/f.c, not for dir/f.c", MCP_EINVAL},
     {FIVE, "diff --git a/f.c b/g.c\n",
      "line 1 of the patch: it is for the file b/g.c, not for dir/f.c", MCP_EINVAL},
     {FIVE, "diff --git a/f.c b/other\n",
