@@ -194,7 +194,7 @@ static int match(patching *p, const editing_hunk *h, mcp_str content, bool ended
 
 static int keep(patching *p, const editing_hunk *h, mcp_str content, bool ended)
 {
-    line l;
+    line l = {.width = 0};
     int rc = match(p, h, content, ended, &l);
     p->removed = p->from;
     editing_ends_passage(&p->ends, p->from, p->from);
@@ -204,7 +204,7 @@ static int keep(patching *p, const editing_hunk *h, mcp_str content, bool ended)
 
 static int take_away(patching *p, const editing_hunk *h, mcp_str content, bool ended)
 {
-    line l;
+    line l = {.width = 0};
     int rc = match(p, h, content, ended, &l);
     p->minus++;
     editing_ends_passage(&p->ends, p->removed, p->from);
@@ -243,7 +243,6 @@ static int apply_line(patching *p, const editing_hunk *h, mcp_str l, uint64_t le
     if (l.len == 1 && kind == '\r') {
         old = new = true;
         content = l;
-        kind = ' ';
     }
     if (!old && !new)
         return fail(p, MCP_EINVAL, "the hunk has fewer lines than its first line says");
