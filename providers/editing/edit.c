@@ -106,10 +106,10 @@ static int misfit(const editing *e, const editing_found *found, size_t wanted)
         return not_there(e);
     put_lines(e, found, lines, sizeof(lines));
     return editing_fail(e->error, MCP_ENOTFOUND, e->index,
-                        "edit %zu: its text occurs %zu time%s%s%s, but must %zu time%s",
-                        e->index + 1, found->count, found->count == 1 ? "" : "s", lines,
-                        found->overlap ? " in overlapping places" : "", wanted,
-                        wanted == 1 ? "" : "s");
+                        "edit %zu: its text must occur %zu time%s, but occurs %zu time%s%s%s",
+                        e->index + 1, wanted, wanted == 1 ? "" : "s", found->count,
+                        found->count == 1 ? "" : "s", lines,
+                        found->overlap ? " in overlapping places" : "");
 }
 
 /* The lengths of what a passage and its replacement have in common at the beginning; line ends are
