@@ -124,6 +124,7 @@ int editing_fresh_place(editing_fresh *fresh, const editing_place *place, mcp_er
     if (error)
         return editing_failed(err, place->rel, "making the file", error);
     fresh->name[0] = '\0';
+    fresh->st.st_nlink = 1; /* it had none without a name */
     return MCP_OK;
 }
 

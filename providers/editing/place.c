@@ -49,7 +49,10 @@ int editing_open_folder(common_beneath at, const char *rel)
 
 int editing_place_at(const editing_place *place, const char *name, int flags)
 {
-    return open_beneath(place->dir, name, flags | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
+    int more = flags & O_PATH
+                   ? 0
+                   : O_NONBLOCK | O_NOCTTY; /* openat2() is strict about what goes together */
+    return open_beneath(place->dir, name, flags | more | O_NOFOLLOW);
 }
 
 int editing_place_stat(const editing_place *place, const char *name, struct stat *ret)

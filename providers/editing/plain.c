@@ -133,19 +133,33 @@ static bool keep_attribute(int from, int to, const char *name, char *value, char
     return fsetxattr(to, name, value, (size_t)len, 0) == 0;
 }
 
-static int keep_attributes(int from, int to, const char *rel, char *names, char *values,
-                           mcp_error *err)
+static int keep_each(int from, int to, const char *rel, char *room, mcp_error *err)
 {
-    ssize_t len = flistxattr(from, names, MAX_NAMES);
-    if (len < 0 && errno != EOPNOTSUPP)
+    char *values = room + MAX_NAMES;
+    ssize_t len = flistxattr(from, room, MAX_NAMES);
+    if (len < 0)
         return editing_failed(err, rel, "reading its attributes", errno);
-    for (const char *name = names; name < names + len; name += strlen(name) + 1)
+    for (const char *name = room; name < room + len; name += strlen(name) + 1)
         if (!keep_attribute(from, to, name, values, values + MAX_VALUE)) {
             char what[128];
             snprintf(what, sizeof(what), "attribute %s", name);
             return lost(rel, what, err);
         }
     return MCP_OK;
+}
+
+/* Most files have none. */
+static int keep_attributes(int from, int to, const char *rel, mcp_error *err)
+{
+    ssize_t len = flistxattr(from, NULL, 0);
+    if (len == 0 || (len < 0 && errno == EOPNOTSUPP))
+        return MCP_OK;
+    char *room = len < 0 ? NULL : malloc(MAX_NAMES + 2 * MAX_VALUE);
+    if (!room)
+        return editing_failed(err, rel, "reading its attributes", len < 0 ? errno : ENOMEM);
+    int rc = keep_each(from, to, rel, room, err);
+    free(room);
+    return rc;
 }
 
 /* Its folder's default list may have given the new file one that the old one does not have. */
@@ -185,18 +199,14 @@ static int keep_mode(const struct stat *st, int to, const char *rel, mcp_error *
 
 int editing_keep(int from, const struct stat *st, int to, const char *rel, mcp_error *err)
 {
-    char *room = malloc(MAX_NAMES + 2 * MAX_VALUE);
-    if (!room)
-        return editing_failed(err, rel, "replacing it", ENOMEM);
     int rc = keep_group(st, to, rel, err);
     if (rc == MCP_OK)
         rc = drop_list(from, to, rel, err);
     if (rc == MCP_OK)
-        rc = keep_attributes(from, to, rel, room, room + MAX_NAMES, err);
+        rc = keep_attributes(from, to, rel, err);
     if (rc == MCP_OK)
         rc = keep_mode(st, to, rel, err);
     if (rc == MCP_OK)
         rc = keep_flags(from, to, rel, err);
-    free(room);
     return rc;
 }

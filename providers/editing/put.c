@@ -25,6 +25,8 @@ typedef struct work {
     struct stat was;
     uint64_t hash; /* of the old contents, if they are small */
     editing_fresh fresh;
+    const char *step; /* what failed after the change, which is undone then, and its errno */
+    int error;
 } work;
 
 static void begin(work *w, const editing_change *change, editing_outcome *ret, mcp_error *err)
@@ -194,23 +196,47 @@ static int tell(work *w)
     return rc;
 }
 
-/* Compares what a rename has taken from the path, and now has another name, with what was expected. */
-typedef enum came { CAME_EXPECTED, CAME_OTHER, CAME_OPEN, CAME_FAILED } came;
+/* What a rename has taken from the path, and now has another name. */
+typedef enum came { CAME_EXPECTED, CAME_OTHER, CAME_OPEN, CAME_MOVED, CAME_FAILED } came;
 
-static came what_came(const work *w, const editing_place *place, const char *name)
+static came came_failed(work *w, const char *step)
+{
+    w->error = errno;
+    w->step = step;
+    return CAME_FAILED;
+}
+
+/* Compares it with what was expected. */
+static came what_came(work *w, const editing_place *place, const char *name)
 {
     struct stat out;
     uint64_t hash = w->hash;
-    if (editing_place_stat(place, name, &out) != 0)
-        return CAME_FAILED;
+    int error = editing_place_stat(place, name, &out);
+    if (error) {
+        errno = error;
+        return came_failed(w, "comparing what was replaced");
+    }
     if (!editing_same(&out, &w->was) || editing_not_plain_inside(w->old))
         return CAME_OTHER;
     if (!editing_is_quiet(w->old))
         return CAME_OPEN;
     int rc = is_hashed(w) ? editing_hash_file(w->old, (size_t)w->was.st_size, &hash) : MCP_OK;
     if (rc == MCP_EIO)
-        return CAME_FAILED;
+        return came_failed(w, "comparing what was replaced");
     return rc != MCP_OK || hash != w->hash ? CAME_OTHER : CAME_EXPECTED;
+}
+
+/* After a rename from the path to `name` in `to`: was it what was meant, where it was meant, and is it on the disk? */
+static came settle(work *w, const editing_place *to, const char *name)
+{
+    came what = what_came(w, to, name);
+    if (what != CAME_EXPECTED)
+        return what;
+    if (!editing_place_holds(&w->place) || (to != &w->place && !editing_place_holds(to)))
+        return CAME_MOVED;
+    if (fsync(to->dir) < 0 || (to != &w->place && fsync(w->place.dir) < 0))
+        return came_failed(w, "storing the folder");
+    return CAME_EXPECTED;
 }
 
 static int undone(work *w, came what)
@@ -218,7 +244,8 @@ static int undone(work *w, came what)
     switch (what) {
     case CAME_OTHER: return lost(w, "somebody else saved it during this call");
     case CAME_OPEN: return lost(w, "another program opened it for writing during this call");
-    default: return failed(w, "comparing what was replaced", EIO);
+    case CAME_MOVED: return lost(w, "its folder was moved during this call");
+    default: return failed(w, w->step, w->error);
     }
 }
 
@@ -322,6 +349,12 @@ static bool is_ours(const work *w, const struct stat *st)
     return st->st_ino == w->fresh.st.st_ino && st->st_dev == w->fresh.st.st_dev;
 }
 
+static void rescue(work *w)
+{
+    editing_rescue(w->place.dir, w->fresh.name, w->ret->saved);
+    w->fresh.name[0] = '\0';
+}
+
 /* Our contents are under the neighbour's name again. They are thrown away, unless somebody has opened them in the
  * moment when they had the path, and has saved into them. */
 static void throw_away(work *w)
@@ -331,10 +364,24 @@ static void throw_away(work *w)
                      now.st_mtim.tv_sec == w->fresh.st.st_mtim.tv_sec &&
                      now.st_mtim.tv_nsec == w->fresh.st.st_mtim.tv_nsec &&
                      editing_is_quiet(w->fresh.fd);
-    if (untouched)
-        editing_unlink(w->place.dir, w->fresh.name);
-    else
-        editing_rescue(w->place.dir, w->fresh.name, w->ret->saved);
+    if (!untouched) {
+        rescue(w);
+        return;
+    }
+    editing_unlink(w->place.dir, w->fresh.name);
+    w->fresh.name[0] = '\0';
+}
+
+/* What is under the neighbour's name was replaced by a save that came after it, if that save has removed our contents, as
+ * a rename does. If they were moved elsewhere instead, somebody meant to move this file, and it is kept. */
+static void throw_superseded(work *w)
+{
+    struct stat ours;
+    if (fstat(w->fresh.fd, &ours) != 0 || ours.st_nlink != 0) {
+        rescue(w);
+        return;
+    }
+    editing_unlink(w->place.dir, w->fresh.name);
     w->fresh.name[0] = '\0';
 }
 
@@ -353,37 +400,43 @@ static int exchange_back(const work *w)
     return errno;
 }
 
+/* One step of give_back(): true if it is over. `*held` is the file that was put in by the step before, and becomes the one
+ * that this step puts in. It is kept open, because the number of an inode that is gone is given to the next file. */
+static bool back_once(work *w, int *held)
+{
+    struct stat last;
+    struct stat out;
+    int in = editing_place_at(&w->place, w->fresh.name, O_PATH);
+    int error = in < 0 ? errno : exchange_back(w);
+    bool known = !error && fstat(*held, &last) == 0 &&
+                 editing_place_stat(&w->place, w->fresh.name, &out) == 0;
+    if (error == ENOENT && in >= 0)
+        w->fresh.name[0] = '\0'; /* the path was free, and it has it now */
+    else if (!known)
+        rescue(w);
+    else if (is_ours(w, &out))
+        throw_away(w);
+    else if (out.st_ino == last.st_ino && out.st_dev == last.st_dev)
+        throw_superseded(w);
+    if (*held != w->fresh.fd)
+        close(*held);
+    *held = in;
+    return w->fresh.name[0] == '\0';
+}
+
 /* Undoes the exchange. What comes out must be what was put in last; otherwise somebody saved the file again in between,
  * and that save is the newest and must get the path back. What comes out at the end was replaced by somebody else's
  * save, or is ours. */
 static void give_back(work *w)
 {
-    struct stat in;
-    struct stat out;
-    ino_t last = w->fresh.st.st_ino;
-    for (int tries = 0; tries < MAX_BACK; tries++) {
-        if (editing_place_stat(&w->place, w->fresh.name, &in) != 0)
-            break;
-        int error = exchange_back(w);
-        if (error == ENOENT) {
-            w->fresh.name[0] = '\0'; /* it has the path */
-            return;
-        }
-        if (error || editing_place_stat(&w->place, w->fresh.name, &out) != 0)
-            break;
-        if (is_ours(w, &out)) {
-            throw_away(w);
-            return;
-        }
-        if (out.st_ino == last) {
-            editing_unlink(w->place.dir, w->fresh.name);
-            w->fresh.name[0] = '\0';
-            return;
-        }
-        last = in.st_ino;
-    }
-    editing_rescue(w->place.dir, w->fresh.name, w->ret->saved);
-    w->fresh.name[0] = '\0';
+    int held = w->fresh.fd;
+    bool over = false;
+    for (int tries = 0; tries < MAX_BACK && !over; tries++)
+        over = back_once(w, &held);
+    if (held >= 0 && held != w->fresh.fd)
+        close(held);
+    if (!over)
+        rescue(w);
 }
 
 static int exchange(work *w)
@@ -403,17 +456,14 @@ static int exchange(work *w)
 
 static int settle_replaced(work *w)
 {
-    came what = what_came(w, &w->place, w->fresh.name);
-    int rc = MCP_OK;
-    if (what == CAME_EXPECTED && fsync(w->place.dir) == 0 && editing_place_holds(&w->place)) {
-        editing_unlink(w->place.dir, w->fresh.name);
-        w->fresh.name[0] = '\0';
-        return MCP_OK;
+    came what = settle(w, &w->place, w->fresh.name);
+    if (what != CAME_EXPECTED) {
+        give_back(w);
+        return undone(w, what);
     }
-    if (what == CAME_EXPECTED)
-        rc = failed(w, "storing the folder", EIO);
-    give_back(w);
-    return rc == MCP_OK ? undone(w, what) : rc;
+    editing_unlink(w->place.dir, w->fresh.name);
+    w->fresh.name[0] = '\0';
+    return MCP_OK;
 }
 
 int editing_replace(const editing_change *change, editing_outcome *ret, mcp_error *err)
@@ -441,18 +491,13 @@ int editing_replace(const editing_change *change, editing_outcome *ret, mcp_erro
 
 /* ---- moved and removed --------------------------------------------------------------------------------------- */
 
-/* After a rename from the path to `name` in another place: is it what was meant, and on the disk? */
 static int settle_renamed(work *w, const editing_place *to, const char *name)
 {
-    came what = what_came(w, to, name);
-    if (what == CAME_EXPECTED && (!editing_place_holds(&w->place) || !editing_place_holds(to)))
-        what = CAME_OTHER;
-    if (what == CAME_EXPECTED && fsync(to->dir) == 0 &&
-        (to == &w->place || fsync(w->place.dir) == 0))
+    came what = settle(w, to, name);
+    if (what == CAME_EXPECTED)
         return MCP_OK;
-    int error = errno;
     put_back(w, to, name);
-    return what == CAME_EXPECTED ? failed(w, "storing the folder", error) : undone(w, what);
+    return undone(w, what);
 }
 
 static int rename_to(work *w, const editing_place *to, const char *name, const char *step)
