@@ -145,9 +145,9 @@ static int check_version(work *w)
 {
     editing_version now;
     mcp_str given = w->change->if_match;
-    int rc = editing_version_of(w->old, &w->was, &now);
-    if (rc == MCP_OK && is_hashed(w))
-        rc = editing_hash_file(w->old, (size_t)w->was.st_size, &w->hash);
+    int rc = is_hashed(w) ? editing_hash_file(w->old, (size_t)w->was.st_size, &w->hash) : MCP_OK;
+    if (rc == MCP_OK)
+        editing_version_with(&w->was, is_hashed(w) ? &w->hash : NULL, &now);
     if (rc == MCP_EIO)
         return failed(w, "reading it", errno);
     if (rc != MCP_OK || (given.len && !editing_version_matches(given, &now)))

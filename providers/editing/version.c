@@ -88,7 +88,7 @@ int editing_hash_file(int fd, size_t size, uint64_t *ret)
 
 /* ---- the text ------------------------------------------------------------------------------------------------ */
 
-static void make(const struct stat *st, const uint64_t *hash, editing_version *ret)
+void editing_version_with(const struct stat *st, const uint64_t *hash, editing_version *ret)
 {
     uint64_t ctime = (uint64_t)st->st_ctim.tv_sec * 1000000000u + (uint64_t)st->st_ctim.tv_nsec;
     int len = snprintf(ret->text, sizeof(ret->text), "%" PRIx64 "-%" PRIx64 "-%" PRIx64,
@@ -103,7 +103,7 @@ void editing_version_make(const struct stat *st, const mcp_str *bytes, editing_v
     bool hashed = bytes && bytes->len <= EDITING_HASHED_MAX;
     if (hashed)
         hash = editing_hash(*bytes);
-    make(st, hashed ? &hash : NULL, ret);
+    editing_version_with(st, hashed ? &hash : NULL, ret);
 }
 
 int editing_version_of(int fd, const struct stat *st, editing_version *ret)
@@ -112,7 +112,7 @@ int editing_version_of(int fd, const struct stat *st, editing_version *ret)
     bool hashed = st->st_size <= EDITING_HASHED_MAX;
     int rc = hashed ? editing_hash_file(fd, (size_t)st->st_size, &hash) : MCP_OK;
     if (rc == MCP_OK)
-        make(st, hashed ? &hash : NULL, ret);
+        editing_version_with(st, hashed ? &hash : NULL, ret);
     return rc;
 }
 

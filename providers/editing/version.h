@@ -28,6 +28,9 @@ uint64_t editing_hash(mcp_str bytes);
 /* Makes the version of a file, with the hash if `bytes` is not NULL and they are few enough. */
 void editing_version_make(const struct stat *st, const mcp_str *bytes, editing_version *ret);
 
+/* The same with a hash that is known already, or NULL. */
+void editing_version_with(const struct stat *st, const uint64_t *hash, editing_version *ret);
+
 /* Computes the hash of an open file of at most EDITING_HASHED_MAX bytes, from its beginning. Returns MCP_OK, MCP_EIO
  * with errno, or MCP_ESTATE if it does not have `size` bytes any more. */
 int editing_hash_file(int fd, size_t size, uint64_t *ret);
