@@ -228,6 +228,18 @@ int editing_neighbour_name(const struct stat *fresh, const struct stat *was,
     return 0;
 }
 
+/* Reads "-" and a number, and moves on. */
+static bool read_number(const char **at, uint64_t *ret)
+{
+    char *end;
+    if (**at != '-')
+        return false;
+    *ret = strtoull(*at + 1, &end, 16);
+    bool any = end != *at + 1;
+    *at = end;
+    return any;
+}
+
 editing_holds editing_neighbour_holds(const char *name, const struct stat *st)
 {
     uint64_t ours = 0;
@@ -235,7 +247,7 @@ editing_holds editing_neighbour_holds(const char *name, const struct stat *st)
     const char *numbers = name + strlen(PREFIX) + 16;
     if (strcmp(numbers, SUFFIX) == 0)
         return EDITING_HOLDS_OURS;
-    if (sscanf(numbers, "-%" SCNx64 "-%" SCNx64, &ours, &mark) != 2)
+    if (!read_number(&numbers, &ours) || !read_number(&numbers, &mark))
         return EDITING_HOLDS_OTHER;
     if (ours && ours == (uint64_t)st->st_ino)
         return EDITING_HOLDS_OURS;

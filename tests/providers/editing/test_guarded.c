@@ -270,10 +270,7 @@ static void test_unguarded(void **state)
 
 static void test_no_text(void **state)
 {
-    static const char *const paths[] = {"a\xff",
-                                        "\xc0\xae"
-                                        "git",
-                                        "\xed\xa0\x80", "x/\xe2\x80", ""};
+    static const char *const paths[] = {"a\xff", "\xc0\xaegit", "\xed\xa0\x80", "x/\xe2\x80", ""};
     char *large = malloc(5000);
     (void)state;
     for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
