@@ -159,7 +159,8 @@ static void test_errors_are_named(void **state)
                 {EIO, MCP_EIO, "EIO"},
                 {EROFS, MCP_EACCESS, "read-only"}};
     (void)state;
-    for (size_t e = 0; e < sizeof(rows) / sizeof(rows[0]); e++)
+    for (size_t e = 0; e < sizeof(rows) / sizeof(rows[0]); e++) {
+        unsigned syncs = 0; /* of the file and of its folder */
         for (unsigned at = 1;; at++) {
             prepare();
             hook.fail_at = at;
@@ -167,12 +168,15 @@ static void test_errors_are_named(void **state)
             int rc = run(OVER);
             if (!hook.failed)
                 break;
+            syncs += strcmp(hook.failed, "fsync") == 0;
             if (strcmp(hook.failed, "write") != 0 && strcmp(hook.failed, "fsync") != 0)
                 continue;
             assert_int_equal(rc, rows[e].code);
             assert_non_null(strstr(said.text, rows[e].name));
             assert_non_null(strstr(said.text, "folder/sub/a: "));
         }
+        assert_int_equal(syncs, 2);
+    }
 }
 
 static void test_no_exchange(void **state)
@@ -503,7 +507,8 @@ static void test_swaps(void **state)
     make_links();
     for (int operation = 0; operation < OPERATIONS; operation++)
         for (swap_place = 0; swap_place < PLACES; swap_place++)
-            for (unsigned stay = 1; stay <= 5; stay += 1 + stay / 3)
+            for (unsigned stay = 1;
+                 stay<100000; stay *= stay> 4 ? 1000 : 2) /* the last ones: to the end */
                 for (swap_at = 1;; swap_at++) {
                     prepare();
                     swapped = 0;
