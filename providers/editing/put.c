@@ -531,7 +531,7 @@ int editing_remove(const editing_change *change, editing_outcome *ret, mcp_error
     return rc;
 }
 
-static int check_target(work *w, const editing_place *to)
+static int check_destination(work *w, const editing_place *to)
 {
     struct stat there;
     int error = editing_place_stat(to, to->name, &there);
@@ -559,7 +559,7 @@ int editing_move(const editing_change *change, editing_outcome *ret, mcp_error *
     if (rc == MCP_OK)
         rc = editing_place_open(change->to, change->to_rel, &to, err);
     if (rc == MCP_OK)
-        rc = check_target(&w, &to);
+        rc = check_destination(&w, &to);
     if (rc == MCP_OK)
         rc = tell(&w);
     if (rc == MCP_OK)
