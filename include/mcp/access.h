@@ -1,11 +1,14 @@
-/* mcp/access.h: access rules, which decide what each caller can see.
+/* mcp/access.h: access rules, which decide what each caller can see, and what it may change.
  *
  * The program provides a function that decides for each caller and each item. For a caller that is
  * denied an item, the item does not exist: it is not listed, read, called, completed, subscribed to
  * or announced, and a request for it gets the same error as one for an item that does not exist.
  * Only an item for which the caller's token lacks scopes may be listed, so that the client can ask
- * for them (mcp_access.scopes). While access rules are set, no result is marked as "public" for
- * caches.
+ * for them (mcp_access.scopes). While rules about what callers can see are set, no result is marked
+ * as "public" for caches.
+ *
+ * Seeing and changing are separate questions. Without rules everybody sees everything and nobody
+ * may change anything: what changes a thing needs a rule that names the operation.
  */
 #ifndef MCP_ACCESS_H
 #define MCP_ACCESS_H
@@ -19,10 +22,33 @@
 extern "C" {
 #endif
 
+/* What is done to an item. Reading and calling need that the caller sees the item, which is the
+ * question of mcp_access.may; all others are questions of mcp_access.may_do. */
+typedef enum mcp_operation {
+    MCP_OPERATION_READ = 0,
+    MCP_OPERATION_CALL,
+    MCP_OPERATION_CREATE, /* what did not exist */
+    MCP_OPERATION_CHANGE, /* the contents of what exists */
+    MCP_OPERATION_MOVE,   /* asked about the old place; the new one is a question of its own */
+    MCP_OPERATION_DELETE,
+    MCP_OPERATION_COMMIT, /* to record changes as a revision that others get */
+} mcp_operation;
+
+/* What a rule says about an operation, from the least to the most. */
+typedef enum mcp_effect {
+    MCP_EFFECT_DENY = 0,
+    MCP_EFFECT_ASK, /* only after the person at the client has consented to this one operation */
+    MCP_EFFECT_ALLOW,
+} mcp_effect;
+
+/* A flag of mcp_access.may_do: only rules count that name this item itself, without a wildcard. For
+ * items that a general rule must not open, such as files that make programs run. */
+#define MCP_MAY_EXACT 1U
+
 typedef struct mcp_access {
     size_t size;
-    /* Returns whether the caller may see and use the item. Required. `identity` is NULL if the
-     * caller is anonymous. `name` is a URI, a URI template or a name, according to `item`. It is
+    /* Returns whether the caller may see and use the item. NULL: every caller may see everything,
+     * which only makes sense together with `may_do`. `identity` is NULL if the caller is anonymous. `name` is a URI, a URI template or a name, according to `item`. It is
      * valid until the function returns and is not NUL-terminated.
      *
      * A URI is passed in one canonical spelling without parameters, so that no other spelling of it
@@ -60,11 +86,19 @@ typedef struct mcp_access {
      * of what follows the first "?". They may deny something because of it. */
     bool queries;
     bool reserved[7];
+    /* Returns what the caller may do to an item that it sees. Called with every operation except
+     * reading and calling, with `name` as for `may`, on the same thread and under the same
+     * conditions. `flags` is 0 or MCP_MAY_EXACT; for a flag that it does not know, the function must
+     * return MCP_EFFECT_DENY, and so it must for an operation that it does not know. NULL: all these
+     * operations are denied. */
+    mcp_effect (*may_do)(const mcp_identity *identity, mcp_operation operation, mcp_item item,
+                         mcp_str name, unsigned flags, void *user);
 } mcp_access;
 
 /* Replaces the access rules. NULL removes them: every caller may see everything, which is the
- * default. The struct is copied. A subscriber gets no more notifications about a resource that it
- * may no longer see. Returns MCP_OK, or MCP_EINVAL if `may` is NULL. */
+ * default, and change nothing. The struct is copied. A subscriber gets no more notifications about
+ * a resource that it may no longer see. Returns MCP_OK, or MCP_EINVAL if both `may` and `may_do`
+ * are NULL. */
 MCP_API int mcp_server_set_access(mcp_server *server, const mcp_access *access);
 
 /* Returns whether the caller of this request may see the item. For handlers that show more than the
@@ -77,9 +111,23 @@ MCP_API bool mcp_request_may(const mcp_request *req, mcp_item item, mcp_str name
 MCP_API int mcp_request_may_all(const mcp_request *req, mcp_item item, const mcp_str *names,
                                 size_t n, bool *allowed);
 
-/* Returns whether access rules are set. If not, mcp_request_may() always returns true and need not
- * be called. */
+/* Returns whether rules about what callers can see are set (mcp_access.may). If not,
+ * mcp_request_may() always returns true and need not be called. */
 MCP_API bool mcp_request_restricted(const mcp_request *req);
+
+/* Returns what the caller of this request may do to the item. The question is asked where the effect
+ * happens, on the server's thread, and again after every wait, since rules may have changed.
+ *
+ * What the caller may not see it may not change: the answer is MCP_EFFECT_DENY wherever
+ * mcp_request_may() returns false. Otherwise reading and calling are MCP_EFFECT_ALLOW, and
+ * mcp_access.may_do answers for the other operations, with a URI in its canonical spelling. Without
+ * it, and for a URI without a canonical spelling, an unknown operation or a flag other than
+ * MCP_MAY_EXACT, the answer is MCP_EFFECT_DENY. `flags` mean nothing to reading and calling.
+ *
+ * After MCP_EFFECT_ASK the handler asks the person, and refuses if that is not possible. It must
+ * not take MCP_EFFECT_ASK as consent. */
+MCP_API mcp_effect mcp_request_may_do(const mcp_request *req, mcp_operation operation,
+                                      mcp_item item, mcp_str name, unsigned flags);
 
 #ifdef __cplusplus
 }

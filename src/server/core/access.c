@@ -1,4 +1,5 @@
-/* access.c: access rules. The program's function is called wherever an item would become visible.
+/* access.c: access rules. The program's function is called wherever an item would become visible,
+ * and another one of it wherever an item would be changed.
  *
  * Rules are written for names, so a URI is first converted to one canonical spelling without
  * parameters. Otherwise "file:///a/%62" or "file:///a/b?line=1" would bypass a rule. The provider
@@ -16,7 +17,7 @@ int mcp_server_set_access(mcp_server *server, const mcp_access *access)
 {
     mcp_access next;
     int rc = MCP__TAKE_OPTIONAL(&next, access, mcp_access, NULL);
-    if (rc != MCP_OK || !server || (access && !next.may))
+    if (rc != MCP_OK || !server || (access && !next.may && !next.may_do))
         return MCP_EINVAL;
     mcp__access_free(server);
     server->access = next;
@@ -174,6 +175,35 @@ bool mcp_request_may(const mcp_request *req, mcp_item item, mcp_str name)
     if (item == MCP_ITEM_RESOURCE)
         return mcp__may_read(server, mcp_request_identity(req), name);
     return ask(server, mcp_request_identity(req), item, name);
+}
+
+/* Asks the program about an item that the caller sees. An answer that is no effect is a refusal. */
+static mcp_effect ask_to_do(const mcp_request *req, mcp_operation operation, mcp_item item,
+                            mcp_str name, unsigned flags)
+{
+    char canonical[CANONICAL_SIZE];
+    const mcp_access *access = &req->server->access;
+    if (item == MCP_ITEM_RESOURCE) {
+        if (!spell(req->server, name, canonical, sizeof(canonical)))
+            return MCP_EFFECT_DENY;
+        name = mcp_str_from(canonical);
+    }
+    mcp_effect effect =
+        access->may_do(mcp_request_identity(req), operation, item, name, flags, access->user);
+    return effect == MCP_EFFECT_ALLOW || effect == MCP_EFFECT_ASK ? effect : MCP_EFFECT_DENY;
+}
+
+mcp_effect mcp_request_may_do(const mcp_request *req, mcp_operation operation, mcp_item item,
+                              mcp_str name, unsigned flags)
+{
+    if (!mcp_request_may(req, item, name))
+        return MCP_EFFECT_DENY;
+    if (operation == MCP_OPERATION_READ || operation == MCP_OPERATION_CALL)
+        return MCP_EFFECT_ALLOW;
+    if (!req->server->access.may_do || (unsigned)operation > MCP_OPERATION_COMMIT ||
+        (flags & ~MCP_MAY_EXACT))
+        return MCP_EFFECT_DENY;
+    return ask_to_do(req, operation, item, name, flags);
 }
 
 /* Decides about names in their canonical spelling. */

@@ -613,6 +613,193 @@ static void test_scopes_of_subscriptions(void **state)
     }
 }
 
+/* ---- operations ------------------------------------------------------------------------------ */
+
+/* What `do_it` asks, and what it was told. */
+static struct question {
+    mcp_operation operation;
+    mcp_item item;
+    const char *name;
+    unsigned flags;
+    mcp_effect effect;
+} question;
+
+static size_t n_asked; /* calls of may_do() */
+
+static int do_it(mcp_request *req, const mcp_json *arguments, void *user)
+{
+    (void)arguments, (void)user;
+    question.effect = mcp_request_may_do(req, question.operation, question.item,
+                                         mcp_str_from(question.name), question.flags);
+    return mcp_reply_textf(req, "%d", mcp_request_restricted(req));
+}
+
+/* Alice may change "open", is asked before she deletes it, and may move nothing by an exact rule;
+ * everybody may create. For one name the answer is no effect at all. */
+static mcp_effect may_do(const mcp_identity *identity, mcp_operation operation, mcp_item item,
+                         mcp_str name, unsigned flags, void *user)
+{
+    const char *principal = mcp_identity_principal(identity);
+    (void)user, (void)item;
+    n_asked++;
+    assert_int_equal(name.ptr[name.len], 0);
+    assert_true(operation != MCP_OPERATION_READ && operation != MCP_OPERATION_CALL);
+    assert_true(operation >= 0 && operation <= MCP_OPERATION_COMMIT);
+    assert_true(flags == 0 || flags == MCP_MAY_EXACT);
+    if (strstr(name.ptr, "odd"))
+        return (mcp_effect)7;
+    if (operation == MCP_OPERATION_CREATE)
+        return flags ? MCP_EFFECT_ASK : MCP_EFFECT_ALLOW;
+    if (!principal || strcmp(principal, "alice") != 0 || !strstr(name.ptr, "open"))
+        return MCP_EFFECT_DENY;
+    return operation == MCP_OPERATION_CHANGE   ? MCP_EFFECT_ALLOW
+           : operation == MCP_OPERATION_DELETE ? MCP_EFFECT_ASK
+                                               : MCP_EFFECT_DENY;
+}
+
+static mcp_effect effect_of(world *w, mcp_operation operation, mcp_item item, const char *name,
+                            unsigned flags)
+{
+    question = (struct question){operation, item, name, flags, (mcp_effect)-1};
+    ask(w, "tools/call", "\"name\":\"do\"");
+    return question.effect;
+}
+
+static void open_operations(world *w, const char *principal, const mcp_access *access)
+{
+    open_world(w, principal);
+    assert_int_equal(mcp_server_set_access(w->server, access), MCP_OK);
+    w->released = 1; /* the rules of open_world() */
+    assert_int_equal(mcp_server_add_tool(
+                         w->server, MCP_OPTIONS(mcp_tool, .name = "do", .call = do_it), NULL, NULL),
+                     MCP_OK);
+}
+
+static void test_operations(void **state)
+{
+    static const struct {
+        const char *principal;
+        mcp_operation operation;
+        mcp_item item;
+        const char *name;
+        unsigned flags;
+        mcp_effect effect;
+    } rows[] = {
+        {"alice", MCP_OPERATION_READ, MCP_ITEM_RESOURCE, "mem:open", 0, MCP_EFFECT_ALLOW},
+        {"alice", MCP_OPERATION_CALL, MCP_ITEM_TOOL, "open", 0, MCP_EFFECT_ALLOW},
+        {"alice", MCP_OPERATION_READ, MCP_ITEM_RESOURCE, "mem:open", 4, MCP_EFFECT_ALLOW},
+        {"alice", MCP_OPERATION_CHANGE, MCP_ITEM_RESOURCE, "mem:open", 0, MCP_EFFECT_ALLOW},
+        {"alice", MCP_OPERATION_CHANGE, MCP_ITEM_RESOURCE, "app:/%6Fpen", 0, MCP_EFFECT_ALLOW},
+        {"alice", MCP_OPERATION_CHANGE, MCP_ITEM_TOOL, "open", 0, MCP_EFFECT_ALLOW},
+        {"alice", MCP_OPERATION_CHANGE, MCP_ITEM_RESOURCE, "mem:other", 0, MCP_EFFECT_DENY},
+        {"alice", MCP_OPERATION_DELETE, MCP_ITEM_RESOURCE, "mem:open", 0, MCP_EFFECT_ASK},
+        {"alice", MCP_OPERATION_MOVE, MCP_ITEM_RESOURCE, "mem:open", 0, MCP_EFFECT_DENY},
+        {"alice", MCP_OPERATION_COMMIT, MCP_ITEM_RESOURCE, "mem:open", 0, MCP_EFFECT_DENY},
+        {"alice", MCP_OPERATION_CREATE, MCP_ITEM_RESOURCE, "mem:new", 0, MCP_EFFECT_ALLOW},
+        {"alice", MCP_OPERATION_CREATE, MCP_ITEM_RESOURCE, "mem:new", 1, MCP_EFFECT_ASK},
+        {"alice", MCP_OPERATION_CREATE, MCP_ITEM_RESOURCE, "mem:new", 2, MCP_EFFECT_DENY},
+        {"alice", MCP_OPERATION_CREATE, MCP_ITEM_RESOURCE, "mem:new", 3, MCP_EFFECT_DENY},
+        {"alice", MCP_OPERATION_CREATE, MCP_ITEM_RESOURCE, "mem:odd", 0, MCP_EFFECT_DENY},
+        {"alice", (mcp_operation)7, MCP_ITEM_RESOURCE, "mem:open", 0, MCP_EFFECT_DENY},
+        {"alice", (mcp_operation)-1, MCP_ITEM_RESOURCE, "mem:open", 0, MCP_EFFECT_DENY},
+        {NULL, MCP_OPERATION_CREATE, MCP_ITEM_RESOURCE, "mem:new", 0, MCP_EFFECT_ALLOW},
+        {NULL, MCP_OPERATION_CHANGE, MCP_ITEM_RESOURCE, "mem:open", 0, MCP_EFFECT_DENY},
+        /* What bob cannot see, he cannot change, although everybody may create. */
+        {"bob", MCP_OPERATION_CREATE, MCP_ITEM_RESOURCE, "mem:new", 0, MCP_EFFECT_ALLOW},
+        {"bob", MCP_OPERATION_CREATE, MCP_ITEM_RESOURCE, "mem:secret", 0, MCP_EFFECT_DENY},
+        {"bob", MCP_OPERATION_CREATE, MCP_ITEM_RESOURCE, "mem:SECRET", 0, MCP_EFFECT_DENY},
+        {"bob", MCP_OPERATION_CREATE, MCP_ITEM_RESOURCE, "mem:%73ecret", 0, MCP_EFFECT_DENY},
+        {"bob", MCP_OPERATION_READ, MCP_ITEM_RESOURCE, "mem:secret", 0, MCP_EFFECT_DENY},
+        {"bob", MCP_OPERATION_CREATE, MCP_ITEM_TOOL, "secret", 0, MCP_EFFECT_DENY},
+    };
+    static world w;
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        open_operations(&w, rows[i].principal,
+                        MCP_OPTIONS(mcp_access, .may = may, .may_do = may_do));
+        mcp_effect e = effect_of(&w, rows[i].operation, rows[i].item, rows[i].name, rows[i].flags);
+        if (e != rows[i].effect)
+            fail_msg("row %zu: %s: %d", i, rows[i].name, e);
+        close_world(&w);
+    }
+}
+
+/* The program is asked about the spelling that rules are written for. */
+static mcp_effect may_change_one(const mcp_identity *identity, mcp_operation operation,
+                                 mcp_item item, mcp_str name, unsigned flags, void *user)
+{
+    (void)identity, (void)operation, (void)item, (void)flags, (void)user;
+    return mcp_str_eq(name, MCP_STR("mem:secret")) || mcp_str_eq(name, MCP_STR("tmpl:/open/a b/c"))
+               ? MCP_EFFECT_DENY
+               : MCP_EFFECT_ALLOW;
+}
+
+static void test_spellings_of_changes(void **state)
+{
+    static const char *const spellings[] = {"mem:secret", "mem:SECRET", "mem:%73ecret",
+                                            "mem:SECRET?line=1"};
+    static world w;
+    (void)state;
+    open_operations(&w, "alice", MCP_OPTIONS(mcp_access, .may_do = may_change_one));
+    for (size_t i = 0; i < COUNT(spellings); i++)
+        if (effect_of(&w, MCP_OPERATION_CHANGE, MCP_ITEM_RESOURCE, spellings[i], 0) !=
+            MCP_EFFECT_DENY)
+            fail_msg("%s", spellings[i]);
+    assert_int_equal(effect_of(&w, MCP_OPERATION_CHANGE, MCP_ITEM_RESOURCE, "mem:open", 0),
+                     MCP_EFFECT_ALLOW);
+    close_world(&w);
+}
+
+/* Nobody changes anything without a rule for it. */
+static void test_no_rules_for_changes(void **state)
+{
+    static const mcp_access reading = {.size = sizeof(reading), .may = may};
+    static const mcp_access earlier = {
+        .size = offsetof(mcp_access, may_do), .may = may, .may_do = may_do};
+    static const mcp_access *const without[] = {NULL, &reading, &earlier};
+    static world w;
+    (void)state;
+    for (size_t i = 0; i < COUNT(without); i++) {
+        open_operations(&w, "alice", without[i]);
+        n_asked = 0;
+        for (int operation = 0; operation <= MCP_OPERATION_COMMIT + 1; operation++) {
+            mcp_effect expected =
+                operation <= MCP_OPERATION_CALL ? MCP_EFFECT_ALLOW : MCP_EFFECT_DENY;
+            for (unsigned flags = 0; flags < 3; flags++) {
+                assert_int_equal(
+                    effect_of(&w, (mcp_operation)operation, MCP_ITEM_RESOURCE, "mem:open", flags),
+                    expected);
+                assert_int_equal(
+                    effect_of(&w, (mcp_operation)operation, MCP_ITEM_TOOL, "open", flags),
+                    expected);
+            }
+        }
+        assert_int_equal(n_asked, 0);
+        close_world(&w);
+    }
+}
+
+/* Rules only about changes do not restrict what is seen, and results stay public. */
+static void test_changes_alone(void **state)
+{
+    static world w;
+    (void)state;
+    open_operations(&w, "bob",
+                    MCP_OPTIONS(mcp_access, .may_do = may_do, .user = &w, .release = release));
+    w.released = 0;
+    assert_int_equal(effect_of(&w, MCP_OPERATION_CREATE, MCP_ITEM_RESOURCE, "mem:secret", 0),
+                     MCP_EFFECT_ALLOW);
+    assert_non_null(strstr(w.sent, "\"text\":\"0\""));
+    assert_int_equal(effect_of(&w, MCP_OPERATION_READ, MCP_ITEM_RESOURCE, "mem:secret", 0),
+                     MCP_EFFECT_ALLOW);
+    /* What has no canonical spelling is not there. */
+    assert_int_equal(effect_of(&w, MCP_OPERATION_CREATE, MCP_ITEM_RESOURCE, "nem:%zz", 0),
+                     MCP_EFFECT_DENY);
+    assert_non_null(strstr(ask(&w, "resources/list", ""), "mem:secret"));
+    assert_non_null(strstr(w.sent, "\"cacheScope\":\"public\""));
+    close_world(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -626,6 +813,10 @@ int main(void)
         cmocka_unit_test(test_scopes),
         cmocka_unit_test(test_announced_spellings),
         cmocka_unit_test(test_scopes_of_subscriptions),
+        cmocka_unit_test(test_operations),
+        cmocka_unit_test(test_spellings_of_changes),
+        cmocka_unit_test(test_no_rules_for_changes),
+        cmocka_unit_test(test_changes_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
