@@ -1,6 +1,7 @@
 /* fuzz_config.c: a configuration file. If it is accepted, its settings are within their limits, its
  * access rules decide every lookup, and each value has a position in the text. Otherwise errors
  * were reported. */
+#define _GNU_SOURCE
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,17 +67,37 @@ static void ask_scopes(const mcp_identity *caller, mcp_item item, mcp_str name, 
     require(!scopes || (mcp_identity_issuer(caller) && !mcp_identity_has_scopes(caller, scopes)));
 }
 
+/* Nobody may change anything without a rule or a source that says so, and what must be named exactly
+ * is never simply allowed. */
+static void ask_changes(const mcp_identity *caller, mcp_item item, mcp_str name,
+                        access_rules *rules, bool earlier)
+{
+    for (int k = MCP_OPERATION_CREATE; k <= MCP_OPERATION_COMMIT + 1; k++) {
+        mcp_effect may = access_may_do(caller, (mcp_operation)k, item, name, 0, rules);
+        mcp_effect exactly =
+            access_may_do(caller, (mcp_operation)k, item, name, MCP_MAY_EXACT, rules);
+        require(!earlier || may == MCP_EFFECT_DENY);
+        require(exactly <= may && exactly != MCP_EFFECT_ALLOW);
+        require(k <= MCP_OPERATION_COMMIT || may == MCP_EFFECT_DENY);
+    }
+}
+
 /* Looks up fixed names and the whole input. The caller NULL must get the decisions of "anonymous". */
 static void ask(access_rules *rules, notes *said, mcp_str text)
 {
     static const char *const names[] = {"file:///f/docs/a", "tool", "stdio", ""};
+    bool earlier = text.len < 5 ||
+                   (!memmem(text.ptr, text.len, "operations", 10) &&
+                    !memmem(text.ptr, text.len, "write", 5) && !memchr(text.ptr, '\\', text.len));
     for (int item = 0; item <= MCP_ITEM_TOOL; item++) {
         for (size_t i = 0; rules && i < sizeof(names) / sizeof(*names); i++) {
             mcp_str name = mcp_str_from(names[i]);
             bool may = access_may(NULL, (mcp_item)item, name, rules);
             require(may == access_may(callers[0], (mcp_item)item, name, rules));
-            for (size_t k = 0; k < COUNT(callers); k++)
+            for (size_t k = 0; k < COUNT(callers); k++) {
                 ask_scopes(callers[k], (mcp_item)item, name, rules);
+                ask_changes(callers[k], (mcp_item)item, name, rules, earlier);
+            }
         }
         for (size_t k = 0; rules && k < COUNT(callers); k++)
             ask_scopes(callers[k], (mcp_item)item, text, rules);
@@ -121,6 +142,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     settings s = {0};
     access_rules *rules = NULL;
     notes *said = NULL;
+    mcp_error error = {0};
     char pointer[300] = "", *copy = malloc(size + 1);
     if (!copy)
         return 0;
@@ -139,7 +161,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (config_fill(c, &s) == MCP_OK && options_over(&s, &(settings){0}))
         look_at_settings(&s);
     require(oauth_check(c) == MCP_OK || told > 0);
-    if (access_read(c, &rules) == MCP_OK && notes_read(c, &said) == MCP_OK)
+    if (access_read(c, &s.sources, &rules, &error) == MCP_OK && notes_read(c, &said) == MCP_OK)
         ask(rules, said, text);
     notes_free(said);
     access_free(rules);

@@ -41,8 +41,9 @@ typedef enum mcp_effect {
     MCP_EFFECT_ALLOW,
 } mcp_effect;
 
-/* A flag of mcp_access.may_do: only rules count that name this item itself, without a wildcard. For
- * items that a general rule must not open, such as files that make programs run. */
+/* A flag of mcp_access.may_do: a rule grants something only if it names this item itself, without a
+ * wildcard; every rule may take away. For items that a general rule must not open, such as files
+ * that make programs run. */
 #define MCP_MAY_EXACT 1U
 
 typedef struct mcp_access {

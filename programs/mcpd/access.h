@@ -1,8 +1,9 @@
 /* access.h: the compiled access rules of the configuration ("access"), and its annotations of
  * resources in lists ("annotations").
  *
- * The last rule that matches the caller and the item decides; an item that no rule matches is
- * allowed. Principals are the names of tokens, "stdio" for the process that started the program,
+ * The last rule that matches the caller, the item and the operation decides. What no rule matches
+ * may be read and called, and not be changed. A rule without "operations" is about reading and
+ * calling only. Principals are the names of tokens, "stdio" for the process that started the program,
  * "anonymous" for callers without a token, and callers of an issuer by their claims (callers.h).
  */
 #ifndef MCPD_ACCESS_H
@@ -14,14 +15,25 @@
 
 typedef struct access_rules access_rules;
 
-/* Compiles the rules; *ret is NULL if there are none. Returns MCP_OK, or a negative code after
- * reporting the error. */
-int access_read(config *c, access_rules **ret);
+/* Compiles the rules of the file and those that the sources stand for (source_write.h); *ret is NULL
+ * if there are none. `c` and `all` may be NULL. Returns MCP_OK, or a negative code; the error was
+ * reported, or is in *error. */
+int access_read(config *c, const sources *all, access_rules **ret, mcp_error *error);
+/* Returns whether a rule is about what callers see. If not, everybody sees everything. */
+bool access_restricts(const access_rules *rules);
 /* NULL is allowed. */
 void access_free(access_rules *rules);
 /* For mcp_access.may and mcp_access.scopes; `user` is the access_rules. */
 bool access_may(const mcp_identity *identity, mcp_item item, mcp_str name, void *user);
 const char *access_scopes(const mcp_identity *identity, mcp_item item, mcp_str name, void *user);
+/* For mcp_access.may_do; `user` is the access_rules. */
+mcp_effect access_may_do(const mcp_identity *identity, mcp_operation operation, mcp_item item,
+                         mcp_str name, unsigned flags, void *user);
+/* Calls `tell` with a line for each rule that says what the caller may change, in their order, such
+ * as "may create, change below file:///home/a/notes (allow)". The last one decides. Returns whether
+ * one of them grants something. `rules` may be NULL. */
+bool access_tell_changes(const access_rules *rules, const mcp_identity *identity,
+                         void (*tell)(const char *line, void *user), void *user);
 /* Returns whether a caller may see /metrics. `rules` may be NULL. */
 bool access_may_see_metrics(const mcp_identity *identity, const access_rules *rules);
 

@@ -13,6 +13,7 @@
 #include "modules.h"
 #include "secrets.h"
 #include "servers.h"
+#include "source_write.h"
 
 struct config {
     char *path, *folder;
@@ -398,9 +399,13 @@ static int fill_option(config *c, const option *o, const mcp_json *value, settin
 
 /* ---- sources --------------------------------------------------------------------------------- */
 
-static const char *source_path(config *c, const mcp_json *value)
+/* Reads the word of a folder or file, as on the command line. */
+static const char *source_word(config *c, const char *word, source *one)
 {
-    return config_place(c, mcp_json_string(value));
+    size_t len = source_write_path(word);
+    if (word[len])
+        one->writes = word + len + 1;
+    return config_place(c, (mcp_str){word, len});
 }
 
 static int fill_source(config *c, const mcp_json *value, size_t i, settings *s)
@@ -411,7 +416,7 @@ static int fill_source(config *c, const mcp_json *value, size_t i, settings *s)
     if (mcp_json_is(value, MCP_JSON_STRING)) {
         one.text = config_text(c, value);
         if (one.text && !modules_is_source(one.text))
-            one.text = source_path(c, value);
+            one.text = source_word(c, one.text, &one);
     } else if (mcp_json_get(value, "module")) {
         one.module = config_text(c, mcp_json_get(value, "module"));
         one.text = config_text(c, mcp_json_get(value, "source"));
@@ -420,7 +425,8 @@ static int fill_source(config *c, const mcp_json *value, size_t i, settings *s)
         one.written = mcp_json_at(mcp_json_get(config_written(c), "sources"), i);
         one.in_process = !mcp_json_bool(mcp_json_get(value, "isolate"), true);
     } else if (mcp_json_get(value, "path")) {
-        one.text = source_path(c, mcp_json_get(value, "path"));
+        one.text = config_place(c, mcp_json_string(mcp_json_get(value, "path")));
+        one.write = mcp_json_get(value, "write");
     } else {
         return config_wrong(c, MCP_EINVAL, pointer,
                             "a source must have a path, or a module and a source");

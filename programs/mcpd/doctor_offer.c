@@ -12,6 +12,7 @@
 #include "doctor.h"
 #include "inquiry.h"
 #include "oauth.h"
+#include "source_write.h"
 #include "tokens.h"
 
 enum { SHOWN = 5, MOST_PRINCIPALS = 32, ANSWER_S = 20 };
@@ -148,17 +149,60 @@ static int identity_of(const char *caller, const config *c, mcp_identity **ret, 
     return rc;
 }
 
-static void show(mcp_loop *loop, mcp_server *server, const char *principal, const config *c,
+/* ---- what may be changed --------------------------------------------------------------------- */
+
+static void print_change(const char *line, void *user)
+{
+    bool *any = user;
+    printf("%s    ", *any ? "" : "  changes\n");
+    text_put(stdout, mcp_str_from(line), TEXT_LINE);
+    putchar('\n');
+    *any = true;
+}
+
+static void put_change(const char *line, void *user)
+{
+    mcp_json_add_string(user, line);
+}
+
+/* Shows the rules about changes, in their order. `identity` may be NULL. */
+static void show_changes(const offer *o, const mcp_identity *identity, mcp_json_writer *w)
+{
+    bool shown = false;
+    if (w) {
+        mcp_json_key(w, "changes");
+        mcp_json_begin_array(w);
+        access_tell_changes(o->all_rules, identity, put_change, w);
+        mcp_json_end(w);
+    } else if (!access_tell_changes(o->all_rules, identity, print_change, &shown)) {
+        printf("  nothing may be changed\n");
+    }
+}
+
+/* What a folder's parameter grants is for the host alone. */
+static void look_at_writes(const settings *now)
+{
+    bool host = !now->http.count || now->stdio;
+    for (size_t i = 0; !host && i < now->sources.count; i++)
+        if (source_write_any(&now->sources.items[i]))
+            doctor_find(FINDING_WARNING, "changes",
+                        "write on %s is for the host that starts the program: over HTTP nobody "
+                        "may change anything by it; write a rule with operations in access",
+                        now->sources.items[i].text);
+}
+
+static void show(mcp_loop *loop, mcp_server *server, const char *principal, const offer *o,
                  mcp_json_writer *w)
 {
+    const config *c = o->config;
     inquiry i;
     mcp_identity *identity;
     mcp_error error = {0};
     int rc = identity_of(principal, c, &identity, &error);
     if (rc == MCP_OK)
         rc = inquiry_begin(&i, loop, server, identity, ANSWER_S * 1000);
-    mcp_identity_unref(identity);
     if (rc != MCP_OK) {
+        mcp_identity_unref(identity);
         doctor_find(FINDING_WRONG, "offer", "as %s: %s", principal,
                     error.text[0] ? error.text : mcp_error_text(rc));
         return;
@@ -188,6 +232,8 @@ static void show(mcp_loop *loop, mcp_server *server, const char *principal, cons
     }
     if (resources && !tools && questions[LISTS].outcome != INQUIRY_NO_ANSWER)
         find_tools(principal, questions[LISTS].answer);
+    show_changes(o, identity, w);
+    mcp_identity_unref(identity);
     if (w)
         mcp_json_end(w);
     inquiry_free_answers(questions, LISTS + 1);
@@ -262,9 +308,10 @@ int doctor_offer(const settings *now, offer *o, mcp_json_writer *w)
     else if (rc != MCP_OK)
         doctor_find(FINDING_WRONG, "offer", "it cannot be served: see above");
     (void)tokens_load(now->token_file, o->config, &known, &error); /* already reported */
+    look_at_writes(now);
     size_t n = rc != MCP_OK ? 0 : now->as ? 1 : principals(now, o->config, known, list);
     for (size_t i = 0; i < n; i++)
-        show(loop, server, now->as ? now->as : list[i], o->config, w);
+        show(loop, server, now->as ? now->as : list[i], o, w);
     if (loop)
         mcp_loop_drain(loop, 2000);
     mcp_prompts_free(prompts);

@@ -10,6 +10,7 @@
 #include "entry.h"
 #include "glob.h"
 #include "secrets.h"
+#include "source_write.h"
 
 /* Paths are made absolute, because the new file may be in any folder. Returns false on failure. */
 static bool put_text(mcp_json_writer *w, const option *o, const char *text)
@@ -96,12 +97,40 @@ static bool put_module(mcp_json_writer *w, const offer *o, const source *s)
     return ok;
 }
 
+static int put_write(const char *below, const char *pointer, void *user)
+{
+    (void)pointer;
+    mcp_json_add_string(user, below);
+    return MCP_OK;
+}
+
+/* A wrong glob was reported when the rules were read. */
+static void ignore(const char *pointer, const char *why, void *user)
+{
+    (void)pointer, (void)why, (void)user;
+}
+
+static bool put_path(mcp_json_writer *w, const source *s)
+{
+    if (!source_write_any(s))
+        return put_text(w, NULL, s->text);
+    mcp_json_begin_object(w);
+    mcp_json_key(w, "path");
+    bool ok = put_text(w, NULL, s->text);
+    mcp_json_key(w, "write");
+    mcp_json_begin_array(w);
+    ok = source_write_globs(s, put_write, ignore, w) == MCP_OK && ok;
+    mcp_json_end(w);
+    mcp_json_end(w);
+    return ok;
+}
+
 static bool put_source(mcp_json_writer *w, const offer *o, const source *s)
 {
     if (s->module)
         return put_module(w, o, s);
     if (!source_is_module(s))
-        return put_text(w, NULL, s->text);
+        return put_path(w, s);
     char *word = modules_absolute(o->modules, s->text, s->base);
     if (word)
         mcp_json_add_string(w, word);

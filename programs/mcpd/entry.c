@@ -77,10 +77,22 @@ static bool add_path(entry *e, const char *name, const char *path)
     return entry_add_word(e, strdup(name)) && entry_add_word(e, absolute_path(path));
 }
 
+/* Returns the word of a folder or file with its parameters. The caller frees it. */
+static char *word_of_path(const source *s)
+{
+    char *path = absolute_path(s->text), *word = NULL;
+    if (!path || !s->writes)
+        return path;
+    if (asprintf(&word, "%s?%s", path, s->writes) < 0)
+        word = NULL;
+    free(path);
+    return word;
+}
+
 static bool add_source(entry *e, const source *s, modules *m)
 {
     return entry_add_word(e, source_is_module(s) ? modules_absolute(m, s->text, NULL)
-                                                 : absolute_path(s->text));
+                                                 : word_of_path(s));
 }
 
 /* Adds the options of the command line; those of the configuration file stay there. */

@@ -89,9 +89,10 @@ static char *follow_links(const char *path)
     return made;
 }
 
-int globs_add_path(globs *list, const char *path)
+/* Adds a path whose links have been followed, and with `below` everything below it. Takes ownership
+ * of it. */
+static int add_real(globs *list, char *real, bool below)
 {
-    char *real = follow_links(path);
     size_t len = real ? strlen(real) : 0;
     while (len > 1 && real[len - 1] == '/')
         len--;
@@ -105,7 +106,7 @@ int globs_add_path(globs *list, const char *path)
     uri[n] = 0;
     free(real);
     int rc = add(list, strdup(uri));
-    if (rc == MCP_OK && n >= 2 && memcmp(uri + n - 2, "**", 2) != 0) {
+    if (rc == MCP_OK && below && n >= 2 && memcmp(uri + n - 2, "**", 2) != 0) {
         if (uri[n - 1] != '/')
             uri[n++] = '/';
         memcpy(uri + n, "**", 3);
@@ -113,6 +114,66 @@ int globs_add_path(globs *list, const char *path)
     }
     free(uri);
     return rc;
+}
+
+int globs_add_path(globs *list, const char *path)
+{
+    return add_real(list, follow_links(path), true);
+}
+
+/* Returns whether a path is a folder of the list, or below one. */
+static bool is_within(const char *real, const char *const *folders, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        size_t len = strlen(folders[i]);
+        len -= len == 1; /* the root */
+        if (strncmp(real, folders[i], len) == 0 && (!real[len] || real[len] == '/'))
+            return true;
+    }
+    return false;
+}
+
+/* Follows links until the path has reached one of the folders. *ret is NULL if it does not before
+ * the first *. Returns false if out of memory. */
+static bool follow_until(const char *path, const char *const *folders, size_t n, char **ret)
+{
+    bool ok = true;
+    *ret = NULL;
+    for (size_t at = 1; ok && !*ret; at++) {
+        at += strcspn(path + at, "/*");
+        if (path[at] == '*')
+            break;
+        char *begin = strndup(path, at), *real = begin ? realpath(begin, NULL) : NULL;
+        ok = begin != NULL;
+        if (real && is_within(real, folders, n))
+            ok = asprintf(ret, "%s%s", strcmp(real, "/") ? real : "", path + at) >= 0;
+        free(real);
+        free(begin);
+        if (!path[at])
+            break;
+    }
+    return ok;
+}
+
+int globs_add_path_until(globs *list, const char *path, const char *const *folders, size_t n)
+{
+    char *real;
+    if (!follow_until(path, folders, n, &real))
+        return MCP_ENOMEM;
+    return add_real(list, real ? real : follow_links(path), true);
+}
+
+int globs_add_below(globs *list, const char *folder, const char *below)
+{
+    char *real = realpath(folder, NULL), *made = NULL;
+    const char *top = real ? real : folder;
+    size_t len = strlen(top);
+    while (len && top[len - 1] == '/')
+        len--;
+    if (asprintf(&made, "%.*s/%s", (int)len, top, below) < 0)
+        made = NULL;
+    free(real);
+    return add_real(list, made, !strchr(below, '*'));
 }
 
 void globs_clear(globs *list)
@@ -180,6 +241,16 @@ bool globs_match(const globs *list, mcp_str name)
     for (size_t i = 0; i < list->count; i++)
         if (match(&list->items[i], name))
             return true;
+    return false;
+}
+
+bool globs_name(const globs *list, mcp_str name)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        const glob *g = &list->items[i];
+        if (!g->text[g->literal] && mcp_str_eq(mcp_str_from(g->text), name))
+            return true;
+    }
     return false;
 }
 

@@ -30,12 +30,21 @@ int globs_add_uri(globs *list, mcp_str text);
 /* Adds patterns for an absolute path and everything below it, as file:// URIs. Symbolic links
  * before the first * are followed, because resources have the URIs of the real files. */
 int globs_add_path(globs *list, const char *path);
+/* The same, but follows no links below one of the n folders, which are real paths: whoever may write
+ * there can make a link, which must not extend what the pattern allows. */
+int globs_add_path_until(globs *list, const char *path, const char *const *folders, size_t n);
+/* Adds a pattern for paths relative to a folder. One without a star also stands for everything below
+ * the path. Below the folder, links are not followed. */
+int globs_add_below(globs *list, const char *folder, const char *below);
 /* Returns whether a string is a path, and not a URI (which has a scheme and a colon before any
  * slash) or a pattern that begins with **. */
 bool glob_is_place(mcp_str text);
 void globs_clear(globs *list);
 
 bool globs_match(const globs *list, mcp_str name);
+/* Returns whether a pattern without a star is this name. A path names itself, but not what is below
+ * it. */
+bool globs_name(const globs *list, mcp_str name);
 /* Returns whether a string that begins with `prefix` may match. */
 bool globs_may_match(const globs *list, mcp_str prefix);
 

@@ -70,11 +70,15 @@ static int build(mcp_server *server, void *user, mcp_error *error)
     return rc == MCP_OK ? commands_add(o->config, server, error) : rc;
 }
 
+/* Rules that are only about changes leave everything visible, and lists public. */
 static int allow(mcp_server *server, access_rules *rules)
 {
+    bool restricted = access_restricts(rules);
     return mcp_server_set_access(server,
-                                 rules ? MCP_OPTIONS(mcp_access, .queries = true, .may = access_may,
-                                                     .scopes = access_scopes, .user = rules)
+                                 rules ? MCP_OPTIONS(mcp_access, .queries = true,
+                                                     .may = restricted ? access_may : NULL,
+                                                     .scopes = restricted ? access_scopes : NULL,
+                                                     .may_do = access_may_do, .user = rules)
                                        : NULL);
 }
 
@@ -184,13 +188,13 @@ int offer_make(offer *o, mcp_server *server, mcp_error *error)
     int rc = upstreams_use_approvals(o->now->approved, o->now->withhold_changed, error);
     if (rc == MCP_OK)
         rc = upstreams_use_memory(o->now->remember, error);
-    if (rc == MCP_OK && o->config)
-        rc = access_read(o->config, &rules);
+    if (rc == MCP_OK)
+        rc = access_read(o->config, &o->now->sources, &rules, error);
     if (rc == MCP_OK && o->config)
         rc = notes_read(o->config, &added);
     if (rc == MCP_OK) {
         annotate(server, added);
-        o->building = rules;
+        o->building = access_restricts(rules) ? rules : NULL;
         rc = mcp_server_rebuild(server, build, o, error);
         o->building = NULL;
         if (rc != MCP_OK)
@@ -209,7 +213,8 @@ int offer_make(offer *o, mcp_server *server, mcp_error *error)
     o->coming = (absent){0};
     allow(server, rules);
     offer_clear(o);
-    o->rules = rules;
+    o->all_rules = rules;
+    o->rules = access_restricts(rules) ? rules : NULL;
     o->notes = added;
     o->places = o->placing;
     o->placing = (source_places){0};
@@ -229,9 +234,9 @@ void offer_leave(offer *o)
 
 void offer_clear(offer *o)
 {
-    access_free(o->rules);
+    access_free(o->all_rules);
     notes_free(o->notes);
     places_clear(&o->places);
-    o->rules = NULL;
+    o->rules = o->all_rules = NULL;
     o->notes = NULL;
 }

@@ -17,9 +17,10 @@
 
 typedef struct offer {
     modules *modules;
-    config *config;      /* NULL without a configuration file */
-    const settings *now; /* the settings in force */
-    access_rules *rules;
+    config *config;               /* NULL without a configuration file */
+    const settings *now;          /* the settings in force */
+    access_rules *all_rules;      /* NULL if there are none */
+    access_rules *rules;          /* the same, or NULL if they do not restrict what callers see */
     const access_rules *building; /* those of a build that is not complete yet */
     mcp_isolated_group isolated;  /* the sources in processes of their own */
     notes *notes;

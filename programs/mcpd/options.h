@@ -17,9 +17,11 @@ typedef struct source {
     const mcp_json
         *written;     /* the source as it stands in the file, with references to secrets; or NULL */
     const char *base; /* the folder for relative paths of a module; NULL for the current folder */
-    bool in_process;  /* the source gets no process of its own */
-    bool of_host;     /* from a file of --servers */
-    size_t index;     /* in the configuration file's list */
+    const char *writes;    /* a folder: "write=GLOB&..." (source_write.h), or NULL */
+    const mcp_json *write; /* a folder in a file: a glob, or a list of them; or NULL */
+    bool in_process;       /* the source gets no process of its own */
+    bool of_host;          /* from a file of --servers */
+    size_t index;          /* in the configuration file's list */
 } source;
 
 typedef struct sources {
@@ -70,6 +72,7 @@ typedef struct settings {
     sources sources; /* all of them */
     texts files;     /* the sources that are files and folders */
     texts kept;      /* options as they were given, for the configuration of a host */
+    texts cut;       /* paths of sources whose words also have parameters; own copies */
 } settings;
 
 /* Returns the option for a member of the libraries' options: "--max-body" for "max_body", or NULL

@@ -1,11 +1,14 @@
 /* settings.c: merges the options of the command line with those of the configuration file. */
+#define _GNU_SOURCE
 #include <stdlib.h>
+#include <string.h>
 
 #include <common/text.h>
 
 #include "modules.h"
 #include "options.h"
 #include "servers.h"
+#include "source_write.h"
 
 bool sources_add(sources *list, const source *one)
 {
@@ -22,10 +25,27 @@ bool source_is_module(const source *s)
     return s->module || modules_is_source(s->text);
 }
 
+/* Cuts the parameters off the word of a folder. Returns false if out of memory. */
+static bool cut_parameters(settings *s, source *one)
+{
+    size_t len = source_write_path(one->text);
+    if (source_is_module(one) || !one->text[len])
+        return true;
+    char *path = strndup(one->text, len);
+    if (!path || !texts_add(&s->cut, path)) {
+        free(path);
+        return false;
+    }
+    one->writes = one->text + len + 1;
+    one->text = path;
+    return true;
+}
+
 static int take_source(command_line *line, const char *word)
 {
     settings *s = line->settings;
-    if (sources_add(&s->sources, &(source){.text = word}))
+    source one = {.text = word};
+    if (cut_parameters(s, &one) && sources_add(&s->sources, &one))
         return 0;
     say("out of memory");
     return 2;
@@ -91,8 +111,11 @@ bool options_over(settings *file, const settings *line)
 
 void options_clear(settings *s)
 {
-    texts *lists[] = {&s->include,       &s->exclude, &s->http,    &s->allow_host, &s->allow_origin,
-                      &s->trusted_proxy, &s->modules, &s->servers, &s->files,      &s->kept};
+    texts *lists[] = {&s->include,       &s->exclude, &s->http,    &s->allow_host,
+                      &s->allow_origin,  &s->modules, &s->servers, &s->files,
+                      &s->trusted_proxy, &s->kept,    &s->cut};
+    for (size_t i = 0; i < s->cut.count; i++)
+        free((void *)(uintptr_t)s->cut.items[i]); /* the only list that owns its texts */
     for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)
         texts_clear(lists[i]);
     servers_free(s->hosted);

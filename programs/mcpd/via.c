@@ -8,6 +8,7 @@
 #include <common/text.h>
 
 #include "entry.h"
+#include "source_write.h"
 
 /* The names of its packages (packaging/names.json). */
 extern const char package_npm[], package_pypi[], package_image[];
@@ -71,22 +72,23 @@ static bool add_wsl(entry *e)
 /* ---- docker ---------------------------------------------------------------------------------- */
 
 /* Makes a folder or file visible at the same path, so that URIs are those of this machine. */
-static bool add_mount(entry *e, const char *path)
+static bool add_mount(entry *e, const char *path, bool write)
 {
     char *text = NULL;
     if (strchr(path, ',') || strchr(path, '"')) {
         say("docker cannot be given the path %s, because of its comma or quote", path);
         return false;
     }
-    if (asprintf(&text, "type=bind,source=%s,target=%s,readonly", path, path) < 0)
+    if (asprintf(&text, "type=bind,source=%s,target=%s%s", path, path, write ? "" : ",readonly") <
+        0)
         text = NULL;
     return entry_add_word(e, strdup("--mount")) && entry_add_word(e, text);
 }
 
-static bool add_mount_of(entry *e, const char *path)
+static bool add_mount_of(entry *e, const char *path, bool write)
 {
     char *whole = path ? absolute_path(path) : NULL;
-    bool ok = !path || (whole && add_mount(e, whole));
+    bool ok = !path || (whole && add_mount(e, whole, write));
     free(whole);
     return ok;
 }
@@ -103,7 +105,7 @@ static bool add_mount_of_module(entry *e, const char *text, modules *m)
         char *slash = strncmp(whole, "sqlite:", 7) == 0 ? strrchr(path, '/') : NULL;
         if (slash) /* the files beside a database belong to it */
             slash[slash == path] = 0;
-        ok = add_mount(e, path);
+        ok = add_mount(e, path, false);
     }
     free(whole);
     return ok;
@@ -138,11 +140,11 @@ static bool add_docker(entry *e, const settings *line, modules *m)
                     is_of(&line->sources.items[i], "mcp:");
     if (ok && !is_remote)
         ok = add_all(e, alone);
-    ok = ok && add_mount_of(e, line->config) && add_mount_of(e, line->prompts);
+    ok = ok && add_mount_of(e, line->config, false) && add_mount_of(e, line->prompts, false);
     for (size_t i = 0; ok && i < line->sources.count; i++) {
         const source *s = &line->sources.items[i];
         if (!source_is_module(s))
-            ok = add_mount_of(e, s->text);
+            ok = add_mount_of(e, s->text, source_write_any(s));
         else if (is_of(s, "git:") || is_of(s, "sqlite:"))
             ok = add_mount_of_module(e, s->text, m);
     }

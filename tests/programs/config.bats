@@ -68,7 +68,7 @@ END
         '3:3: unknown key "page-siz"; did you mean "page-size"?' \
         '4:15: max-read: expected at least 1, got 0' \
         '5:16: log-level: expected one of "debug", "info", "warning", "error", "none"' \
-        '6:25: access/0/effect: expected one of "allow", "deny"' \
+        '6:25: access/0/effect: expected one of "allow", "ask", "deny"' \
         '6:48: access/0/resources: expected string or array, got integer' \
         '7:46: annotations/0/priority: expected at most 1, got 3'
 }
@@ -195,6 +195,52 @@ END
     run -0 --separate-stderr "$MCPD" --config access.json --prompts prompts --doctor --json
     [ "$(jq -c '[.ok, (.offers[] | [.principal, .resources.count, .prompts.count])]' <<<"$output")" = \
         '[true,["alice",5,1],["bob",3,0]]' ]
+}
+
+@test "--doctor: what each principal may change; the settings in force say it too" {
+    cat >w.json <<'END'
+{"sources": [{"path": "docs", "write": ["**.md", "b.txt"]}, "notes?write=**"],
+ "tokens": {"alice": "a"}, "http": "127.0.0.1:0",
+ "access": [{"principal": "alice", "effect": "ask", "operations": ["change"], "resources": "docs/a.md"},
+            {"effect": "deny", "operations": ["delete"], "resources": "notes"}]}
+END
+    chmod 600 w.json
+    changes() { # JSON OPTION...: what the doctor says, {principal: lines}, without the folder
+        local expected=$1
+        shift
+        run --separate-stderr "$MCPD" --config w.json --doctor --json "$@"
+        diff <(echo "$expected") <(jq -c '[.offers[] | {(.principal): .changes}] | add' <<<"${output//"$PWD"/}")
+    }
+    local deny='"may not delete file:///notes and below it (deny)"'
+    changes '{"alice":["may change file:///docs/a.md and below it (ask)",'"$deny"']}'
+    [[ "$output" == *"write on $PWD/docs is for the host that starts the program: over HTTP nobody may change anything"* ]]
+    changes '{"anonymous":['"$deny"']}' --as anonymous
+    local edit='may create, change, move, delete'
+    changes '{"stdio":["'"$edit file:///docs/**.md (allow)\",\"$edit file:///docs/b.txt and below it (allow)\",\"$edit below file:///notes (allow)\",$deny"']}' \
+        --stdio --as stdio
+    [[ "$output" != *"is for the host"* ]]
+    # as text
+    run -0 --separate-stderr "$MCPD" --doctor "docs?write=*.md" notes
+    [[ "$output" == *"as stdio:"*"  changes"$'\n'"    may create, change, move, delete file://$PWD/docs/*.md (allow)"* ]]
+    [[ "$output" == *"ok      source: docs: a folder of 3 entries"* ]]
+    run -0 --separate-stderr "$MCPD" --doctor docs
+    [[ "$output" == *"as stdio:"*"  nothing may be changed"* ]]
+    # everything that is served is read as without these rules
+    run -0 --separate-stderr "$MCPD" --doctor --json "docs?write=*.md"
+    [ "$(jq '.offers[0].resources.count' <<<"$output")" = 5 ]
+    # what is printed for hosts and containers
+    run -0 --separate-stderr "$MCPD" --config w.json --print-config mcpd
+    [ "$(jq -c .sources <<<"${output//"$PWD"/}")" = \
+        '[{"path":"/docs","write":["**.md","b.txt"]},{"path":"/notes","write":["**"]}]' ]
+    [ "$(jq -c '.access[0].operations' <<<"$output")" = '["change"]' ]
+    run -0 --separate-stderr "$MCPD" --print-config claude "docs?write=a%26b&write=c"
+    [[ "$output" == *"\"$PWD/docs?write=a%26b&write=c\""* ]]
+    run -0 --separate-stderr "$MCPD" --print-config claude --via docker "docs?write=**" notes
+    [[ "$output" == *"source=$PWD/docs,target=$PWD/docs\""*"source=$PWD/notes,target=$PWD/notes,readonly\""* ]]
+    run -1 --separate-stderr "$MCPD" "docs?write=../notes"
+    [ "$stderr" = "mcpd: docs?write=: it leaves the folder with ..: name the other folder as a source of its own" ]
+    wrong '{"sources": [{"path": "docs", "write": "/x"}]}' \
+        '1:40: write: it begins with a slash or has two of them: a glob of write is relative to its folder, such as notes/**'
 }
 
 @test "--doctor: looks at all sources at once" {

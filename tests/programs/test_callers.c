@@ -39,7 +39,7 @@ static int read_rules(const char *oauth, const char *rules, config **c, access_r
     int rc = config_read_text("f", "/f", mcp_str_from(text), tell, c);
     if (rc != MCP_OK)
         *c = NULL;
-    return rc == MCP_OK ? access_read(*c, ret) : rc;
+    return rc == MCP_OK ? access_read(*c, NULL, ret, NULL) : rc;
 }
 
 /* ---- who ------------------------------------------------------------------------------------- */

@@ -158,7 +158,7 @@ static void the_last_rule_decides(void **state)
     access_rules *rules;
     (void)state;
     assert_int_equal(config_read_text("f", "/f", mcp_str_from(rules_text), tell, &c), MCP_OK);
-    assert_int_equal(access_read(c, &rules), MCP_OK);
+    assert_int_equal(access_read(c, NULL, &rules, NULL), MCP_OK);
     for (size_t i = 0; i < COUNT(table); i++) {
         mcp_identity *who = identity_of(table[i].who);
         if (access_may(who, table[i].item, mcp_str_from(table[i].name), rules) != table[i].may)
@@ -194,7 +194,7 @@ static void queries_of_uris(void **state)
     mcp_identity *bob = identity_of("bob");
     (void)state;
     assert_int_equal(config_read_text("f", "/f", mcp_str_from(text), tell, &c), MCP_OK);
-    assert_int_equal(access_read(c, &rules), MCP_OK);
+    assert_int_equal(access_read(c, NULL, &rules, NULL), MCP_OK);
     for (size_t i = 0; i < COUNT(table); i++) {
         mcp_str uri = mcp_str_from(table[i].uri);
         if (access_may(NULL, MCP_ITEM_RESOURCE, uri, rules) != table[i].may ||
@@ -211,7 +211,7 @@ static void no_rules(void **state)
     config *c;
     access_rules *rules = (access_rules *)state;
     assert_int_equal(config_read_text("f", "/f", MCP_STR("{\"access\": []}"), tell, &c), MCP_OK);
-    assert_int_equal(access_read(c, &rules), MCP_OK);
+    assert_int_equal(access_read(c, NULL, &rules, NULL), MCP_OK);
     assert_null(rules);
     config_free(c);
 }

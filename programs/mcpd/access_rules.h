@@ -1,0 +1,53 @@
+/* access_rules.h: the compiled rules, for the files that read them (access.c) and those that ask
+ * about them (access.c: who sees what; access_do.c: who may do what).
+ */
+#ifndef MCPD_ACCESS_RULES_H
+#define MCPD_ACCESS_RULES_H
+
+#include "access.h"
+#include "callers.h"
+#include "glob.h"
+
+enum {
+    ACCESS_ITEMS = MCP_ITEM_TOOL + 1,
+    ACCESS_METRICS = ACCESS_ITEMS /* /metrics, which is no item of the protocol */
+};
+
+/* The operations of a rule as a set. */
+#define ACCESS_BIT(operation) (1U << (operation))
+#define ACCESS_SEEING         (ACCESS_BIT(MCP_OPERATION_READ) | ACCESS_BIT(MCP_OPERATION_CALL))
+
+typedef struct access_rule {
+    callers principals, groups;
+    unsigned operations;
+    mcp_effect effect;
+    const char *scopes; /* that the things need; NULL if none */
+    const char *asks;   /* the scopes of a challenge, with those of all requests; NULL: none */
+    bool everything, metrics;
+    bool has[ACCESS_ITEMS];
+    globs what[ACCESS_ITEMS];
+} access_rule;
+
+struct access_rules {
+    access_rule *items;
+    size_t count;
+    bool restrict_seeing; /* a rule is about reading or calling, or about /metrics */
+};
+
+/* Whether the rule is about the thing. */
+bool access_covers(const access_rule *r, unsigned item, mcp_str name);
+/* Whether the rule is about the caller. */
+truth access_is_about(const access_rule *r, const mcp_identity *identity);
+/* What the rule says to a caller that it is about: nothing is granted without its scopes. */
+mcp_effect access_effect(const access_rule *r, const mcp_identity *identity);
+
+/* The word for an operation in rules. */
+const char *access_operation_word(int operation);
+
+/* Fills in an empty rule for what one parameter "write" of a folder grants. Returns MCP_OK,
+ * MCP_ELIMIT, MCP_ENOMEM, or MCP_EINVAL if this is not possible for the folder, of which
+ * access_write_needs is the reason. */
+int access_read_write(access_rule *r, const char *folder, const char *below);
+extern const char access_write_needs[];
+
+#endif
