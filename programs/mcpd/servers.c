@@ -263,6 +263,11 @@ static int add(adding *a, const server *v, const mcp_json *entry)
              other->entry);
         rc = MCP_EEXIST;
     }
+    if (rc == MCP_OK && strcmp(o->name, "mcpd") == 0) {
+        tell(a, "no server may be called mcpd, because a person who is asked something has to see "
+                "who asks; rename it");
+        rc = MCP_EINVAL;
+    }
     if (rc == MCP_OK)
         return add_source(a, o) ? MCP_OK : MCP_ENOMEM;
     one_free(o);

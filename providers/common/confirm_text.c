@@ -12,12 +12,12 @@ enum { MOST_SHOWN = 4096, MOST_URI = 1024 };
 
 #define MARK "| "
 
-/* Appends a text on one line. Returns false if it is too long, or if memory is exhausted. */
+/* Appends a text on one line; see confirm_is_too_long(). Returns false if memory is exhausted. */
 static bool put_name(common_buffer *to, mcp_str text)
 {
     char shown[MOST_URI + 16];
     size_t len = mcp_text_escape(shown, sizeof(shown), text);
-    return len <= MOST_URI && common_buffer_append(to, shown, len) == MCP_OK;
+    return common_buffer_append(to, shown, len) == MCP_OK;
 }
 
 /* One character as it is shown: a tab as an arrow, since it moves what follows. */

@@ -306,6 +306,10 @@ static int use_options(reading *r, const char *source, const mcp_json *options, 
         name_of(url ? source : r->argv[0], r->name);
         name = r->name;
     }
+    if (strcmp(name, "mcpd") == 0)
+        return fail(error, MCP_EINVAL,
+                    "no server may be called mcpd, because a person who is asked something has to "
+                    "see who asks: give it another name, such as ?name=other");
     const char *const *argv = url ? NULL : r->argv;
     int rc = check_sandbox(options, url, error);
     if (rc == MCP_OK && mcp_json_bool(mcp_json_get(options, "sandbox"), false)) {

@@ -228,6 +228,14 @@ END
     # everything that is served is read as without these rules
     run -0 --separate-stderr "$MCPD" --doctor --json "docs?write=*.md"
     [ "$(jq '.offers[0].resources.count' <<<"$output")" = 5 ]
+    # and cursors are as without rules, not sealed for one caller
+    cursor() { # SOURCE
+        talk modern "$MCPD" --page-size 1 "$1"
+        result resources/list '{}'
+        jq -r .nextCursor <<<"$heard"
+        hush
+    }
+    [ "$(cursor "docs?write=**")" = "$(cursor docs)" ]
     # what is printed for hosts and containers
     run -0 --separate-stderr "$MCPD" --config w.json --print-config mcpd
     [ "$(jq -c .sources <<<"${output//"$PWD"/}")" = \

@@ -63,12 +63,13 @@ tools() {
         asks: {command: $mcpd, args: ["${input:key}"]},
         neither: {},
         odd: {url: "ftp://x/"},
-        "Good!": {command: $mcpd, args: ["two"]}}}' >hosts.json
+        "Good!": {command: $mcpd, args: ["two"]},
+        "MCPD!": {command: $mcpd, args: ["two"]}}}' >hosts.json
     [ "$(tools --servers hosts.json | wc -l)" = 4 ]
     run -0 "$MCPD" --servers hosts.json --no-watch </dev/null
     for line in "'missing': the configuration requires the environment variable NOT_SET; it is left out" \
         "'asks': mcpd cannot ask for the input 'key'" "'neither'" "'odd': its address is not an http or https URL" \
-        "'Good!': its name would be 'good', like that of 'good'"; do
+        "'Good!': its name would be 'good', like that of 'good'" "'MCPD!': no server may be called mcpd, "; do
         echo "$line"
         [[ $output == *"hosts.json: the server $line"* ]]
     done

@@ -38,6 +38,17 @@ reads() { # ERA: checks that resources of the upstream server can be read like l
     done
 }
 
+@test "no server may be called mcpd, by its option or by its program" {
+    ln -s "$MCPD" mcpd
+    for source in "mcp:./mcpd files" "mcp:'$MCPD' files?name=mcpd"; do
+        run -1 --separate-stderr "$MCPD" own "$source"
+        [[ $stderr == *"no server may be called mcpd, because a person who is asked something has to see who asks: give it another name, such as ?name=other"* ]]
+    done
+    talk legacy "$MCPD" own "mcp:./mcpd --no-resource-tools files?name=up"
+    reads
+    hush
+}
+
 @test "options of another server in a configuration file" {
     jq -n --arg mcpd "$MCPD" '{sources: ["own", {module: "mcp", source: "\"\($mcpd)\"", name: "up",
         options: {args: ["--no-resource-tools", "files"], cwd: ".", idle_ms: 60000}}]}' >mcpd.json
