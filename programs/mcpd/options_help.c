@@ -31,6 +31,7 @@ void options_help(FILE *to)
             "  postgres:CONNINFO      a PostgreSQL database: 'postgres:dbname=shop user=me'\n"
             "  mcp:COMMAND            another MCP server; also mcp:https://HOST/PATH\n"
             "The options of a source follow it, quoted for the shell: 'git:src?name=app'.\n"
+            "'notes?write=*.md' lets the host that starts mcpd change files of a folder.\n"
             "--list-modules lists them. '--' ends the options of mcpd.\n\nOptions:\n",
             summary);
     help_options(to, table, count, NULL);
@@ -87,6 +88,17 @@ static const char *const man_before =
     "followed if it leads out of it. FIFOs, sockets and devices are neither listed nor "
     "opened. Hidden files\n"
     "and files that git would ignore are left out unless an option says otherwise.\n"
+    ".PP\n"
+    ".IB FOLDER ?write= GLOB\n"
+    "lets the host that starts\n"
+    ".B mcpd\n"
+    "create, change, move and delete what GLOB matches below the folder\n"
+    ".RB ( ** \n"
+    "for everything). It may be repeated:\n"
+    ".BR \"'notes?write=*.md&write=drafts'\" .\n"
+    "Nobody else may, and without it nobody may change anything, unless a rule of the "
+    "configuration\n"
+    "says so.\n"
     ".PP\n"
     "A source\n"
     ".IR NAME : WHAT\n"
