@@ -395,6 +395,10 @@ static void add_line(const char *line, void *user)
     strcat(strcat((char *)user, line), "\n");
 }
 
+#define UNCLEAR_CHANGES                                                           \
+    "may delete everything (ask)\nmay not commit tools t* (deny, if the rule is " \
+    "about this caller, which its token does not say)\n"
+
 static void what_the_doctor_says(void **state)
 {
     static const char text[] =
@@ -410,8 +414,7 @@ static void what_the_doctor_says(void **state)
         [ANNA] = "may delete everything (ask)\n",
         [NOBODY] = "may delete everything (ask)\n",
         [MEMBER] = "may delete everything (ask)\nmay not commit tools t* (deny)\n",
-        [UNCLEAR] = "may delete everything (ask)\nmay not commit tools t* (deny, if the rule is "
-                    "about this caller, which its token does not say)\n",
+        [UNCLEAR] = UNCLEAR_CHANGES,
     };
     static const char more[] = "may change mem:a, below mem:b, file:///f/x and below it, "
                                "file:///f/*.md and below it (allow)\n";

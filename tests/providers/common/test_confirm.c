@@ -565,7 +565,7 @@ static void legacy(void **state)
         expect(w.sent, "\"text\":\"done\"");
         assert_int_equal(w.done, 1);
         w.done = 0;
-        static const char *const refusals[] = {"\"result\":" DONT,
+        static const char *const refusals[] = {("\"result\":" DONT),
                                                "\"result\":{\"action\":\"accept\",\"content\":{}}",
                                                "\"error\":{\"code\":-1,\"message\":\"no\"}"};
         static const char *const why[] = {"refused", "without the decision",
