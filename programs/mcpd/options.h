@@ -72,7 +72,8 @@ typedef struct settings {
     sources sources; /* all of them */
     texts files;     /* the sources that are files and folders */
     texts kept;      /* options as they were given, for the configuration of a host */
-    texts cut;       /* paths of sources whose words also have parameters; own copies */
+    char **cut;      /* paths of sources whose words also have parameters */
+    size_t n_cut;
 } settings;
 
 /* Returns the option for a member of the libraries' options: "--max-body" for "max_body", or NULL

@@ -31,11 +31,14 @@ static bool cut_parameters(settings *s, source *one)
     size_t len = source_write_path(one->text);
     if (source_is_module(one) || !one->text[len])
         return true;
-    char *path = strndup(one->text, len);
-    if (!path || !texts_add(&s->cut, path)) {
-        free(path);
+    char **grown = realloc(s->cut, (s->n_cut + 1) * sizeof(*grown));
+    if (!grown)
         return false;
-    }
+    s->cut = grown;
+    char *path = s->cut[s->n_cut] = strndup(one->text, len);
+    if (!path)
+        return false;
+    s->n_cut++;
     one->writes = one->text + len + 1;
     one->text = path;
     return true;
@@ -111,15 +114,17 @@ bool options_over(settings *file, const settings *line)
 
 void options_clear(settings *s)
 {
-    texts *lists[] = {&s->include,       &s->exclude, &s->http,    &s->allow_host,
-                      &s->allow_origin,  &s->modules, &s->servers, &s->files,
-                      &s->trusted_proxy, &s->kept,    &s->cut};
-    for (size_t i = 0; i < s->cut.count; i++)
-        free((void *)(uintptr_t)s->cut.items[i]); /* the only list that owns its texts */
+    texts *lists[] = {&s->include,       &s->exclude, &s->http,    &s->allow_host, &s->allow_origin,
+                      &s->trusted_proxy, &s->modules, &s->servers, &s->files,      &s->kept};
     for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)
         texts_clear(lists[i]);
     servers_free(s->hosted);
     s->hosted = NULL;
+    for (size_t i = 0; i < s->n_cut; i++)
+        free(s->cut[i]);
+    free(s->cut);
+    s->cut = NULL;
+    s->n_cut = 0;
     free(s->sources.items);
     s->sources = (sources){0};
 }
