@@ -177,6 +177,11 @@ MCP_API void mcp_server_updated_as(mcp_server *server, const char *uri,
 MCP_API void mcp_server_list_changed_as(mcp_server *server, mcp_item item,
                                         const mcp_identity *identity);
 
+/* For a request that has changed something itself: sends the notifications about announced changes to its caller now,
+ * if the caller has subscribed to them on the connection of the request. They arrive before the answer, instead of
+ * some milliseconds later. */
+MCP_API void mcp_request_send_changes(mcp_request *req);
+
 /* ---- the host: what the program provides for the server -------------------------------------- */
 
 typedef struct mcp_host_timer mcp_host_timer;

@@ -34,6 +34,10 @@ mcp_effect access_may_do(const mcp_identity *identity, mcp_operation operation, 
  * one of them grants something. `rules` may be NULL. */
 bool access_tell_changes(const access_rules *rules, const mcp_identity *identity,
                          void (*tell)(const char *line, void *user), void *user);
+/* Returns whether a rule gives anybody, or this caller, a right to change something, if a later one does not take it away.
+ * `rules` may be NULL. */
+bool access_grants_any(const access_rules *rules);
+bool access_grants(const access_rules *rules, const mcp_identity *identity);
 /* Returns whether a caller may see /metrics. `rules` may be NULL. */
 bool access_may_see_metrics(const mcp_identity *identity, const access_rules *rules);
 

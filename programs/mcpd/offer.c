@@ -9,6 +9,7 @@
 
 #include "about.h"
 #include "capacity.h"
+#include "changes.h"
 #include "commands.h"
 #include "log.h"
 #include "sources.h"
@@ -67,6 +68,8 @@ static int build(mcp_server *server, void *user, mcp_error *error)
     int rc = sources_mount(o, server, error);
     if (rc == MCP_OK && !o->now->no_resource_tools)
         rc = add_tools(o, server, error);
+    if (rc == MCP_OK)
+        rc = changes_add(o, o->watching, error);
     return rc == MCP_OK ? commands_add(o->config, server, error) : rc;
 }
 
@@ -195,8 +198,9 @@ int offer_make(offer *o, mcp_server *server, mcp_error *error)
     if (rc == MCP_OK) {
         annotate(server, added);
         o->building = access_restricts(rules) ? rules : NULL;
+        o->building_all = rules;
         rc = mcp_server_rebuild(server, build, o, error);
-        o->building = NULL;
+        o->building = o->building_all = NULL;
         if (rc != MCP_OK)
             annotate(server, o->notes);
     }

@@ -65,7 +65,8 @@ typedef struct settings {
     texts modules;
     texts servers;          /* configuration files of hosts */
     struct servers *hosted; /* what the sources of these files borrow (servers.h) */
-    const char *approved, *remember;
+    const char *approved, *remember, *journal;
+    uint64_t journal_size;
     bool approve, withhold_changed;
     const char *prompts;
 

@@ -67,6 +67,27 @@ search_source mcp_files_search(mcp_files *files);
  * "file:") or MCP_ENOMEM; error->text names the source and the reason. */
 int mcp_files_mount(mcp_server *server, const mcp_files_options *options, mcp_error *error);
 
+/* ---- changes --------------------------------------------------------------------------------- */
+
+/* Tools that change files: write_file, edit_file, move_file, delete_file. What a caller may do with them is decided by
+ * the rules of the server alone (mcp_request_may_do()): without rules, nothing. See docs/writing.md. */
+typedef struct mcp_files_changes {
+    size_t size;
+    /* The folder of the journal (journal.h); required. It must be outside of all sources. */
+    const char *journal;
+    uint64_t journal_bytes; /* its limit; default 256 MiB */
+    /* Absolute paths of files and folders that are never written, whatever the rules say, such as those that the
+     * program reads itself. They are compared by path, and by device and inode. */
+    const char *const *sealed; /* ends with NULL; may be NULL */
+    /* See mcp_tool.offered. Gets `user`. NULL: the tools are listed for everybody. */
+    bool (*offered)(const mcp_request *req, void *user);
+    void *user;
+} mcp_files_changes;
+
+/* Adds the tools. The strings are copied. Returns MCP_OK, MCP_EINVAL, MCP_EEXIST (a tool has one of the names) or
+ * MCP_ENOMEM. */
+int mcp_files_add_changes(mcp_files *files, const mcp_files_changes *changes, mcp_error *error);
+
 #ifdef __cplusplus
 }
 #endif

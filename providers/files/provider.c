@@ -4,7 +4,7 @@
  * URI determines its source. Nothing is read, watched or started before a request needs it.
  */
 #define _GNU_SOURCE
-#include "provider.h"
+#include "change.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -299,6 +299,7 @@ static void release(void *user)
     files *f = user;
     mcp_allocator alloc = f->alloc;
     files_watch_free(f->watch);
+    files_changes_free(f);
     files_roots_close(&f->roots);
     files_mime_free(f->mime);
     files_cache_free(f->cache);
@@ -396,6 +397,7 @@ int mcp_files_mount(mcp_server *server, const mcp_files_options *options, mcp_er
                              .read = files_read_resource,
                              .read_cached = files_read_cached,
                              .resolve = resolve, /* also used for access rules */
+                             .other = files_undo_methods,
                              .release = release};
     files *f;
     int rc = make(server, options, &f, error);

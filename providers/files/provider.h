@@ -27,6 +27,7 @@ typedef struct files {
     bool no_watch, rules;
     files_watch *watch;             /* created for the first subscriber */
     bool slow;                      /* the last page was slow; a worker makes the next */
+    struct files_changes *changes;  /* NULL if there are no tools that change files */
     common_buffer uri, name, title; /* reused for each entry */
 } files;
 

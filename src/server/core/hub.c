@@ -459,3 +459,10 @@ void mcp__hub_flush(mcp__session *session)
     if (session->due != INT64_MAX && session->channel->writable && send_notifications(session))
         session->due = INT64_MAX;
 }
+
+void mcp_request_send_changes(mcp_request *req)
+{
+    mcp_channel *channel = mcp__request_channel(req);
+    if (channel)
+        mcp__hub_flush(channel->state);
+}

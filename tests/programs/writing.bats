@@ -1,0 +1,279 @@
+# write_file, edit_file, move_file, delete_file: what they do, for whom, and what nobody writes.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    : "${MCPD:=mcpd}" "${MCPCTL:=mcpctl}"
+    load support/talk.bash
+    cd "$BATS_TEST_TMPDIR"
+    export XDG_STATE_HOME="$BATS_TEST_TMPDIR/state"
+    mkdir files
+    printf 'one\r\ntwo\r\nthree\r\n' >files/a.txt
+    here="file://$(pwd -P)/files"
+}
+
+teardown() {
+    [ -z "${server_pid:-}" ] || kill "$server_pid" 2>/dev/null || true
+}
+
+tool() { result tools/call "$(jq -cn --arg name "$1" --argjson arguments "$2" '{$name, $arguments}')"; } # NAME ARGUMENTS
+done_is() { is null .isError && is "\"$1\"" .structuredContent.operation; }
+refused() { is true .isError && is true ".content[0].text | test(\"$1\")"; } # a regular expression
+text_of() { jq -r '.content[0].text' <<<"$heard"; }
+
+@test "files are written, edited, moved and deleted" {
+    for era in modern legacy; do
+        talk "$era" "$MCPD" 'files?write=**'
+        tool write_file '{"uri":"b.txt","text":"a\nb\n"}'
+        done_is create
+        is "\"$here/b.txt\"" .structuredContent.uri
+        [ "$(cat files/b.txt)" = $'a\nb' ]
+        [ "$(stat -c %a files/b.txt)" = "$(printf %o $((0666 & ~$(umask))))" ]
+        version=$(jq -r .structuredContent.version <<<"$heard")
+
+        tool write_file '{"uri":"b.txt","text":"c\n"}'
+        refused "exists already.*if_match.*$version"
+        tool write_file '{"uri":"b.txt","text":"c\n","if_match":"'"$version"'"}'
+        done_is change
+        tool write_file '{"uri":"b.txt","text":"d\n","if_match":"'"$version"'"}'
+        refused 'was changed meanwhile: its version is'
+        [ "$(cat files/b.txt)" = c ]
+
+        tool edit_file "{\"uri\":\"$here/a.txt\",\"edits\":[{\"old\":\"two\nthree\",\"new\":\"2\n3\n4\"}]}"
+        done_is change
+        is '[3,2]' '[.structuredContent | .plus, .minus]'
+        [ "$(cat files/a.txt)" = $'one\r\n2\r\n3\r\n4\r' ] # the line ends of the file
+        tool edit_file "{\"uri\":\"$(pwd -P)/files/a.txt\",\"patch\":\"@@ -1,2 +1,2 @@\n one\n-2\n+two\n\"}"
+        done_is change
+        tool edit_file '{"uri":"a.txt","edits":[{"old":"\n","new":" "}]}'
+        refused 'edit 1.*4 times'
+        tool edit_file '{"uri":"a.txt","edits":[{"old":"two","new":"2"},{"old":"none","new":""}]}'
+        refused 'edit 2: its text does not occur'
+        tool edit_file '{"uri":"a.txt"}'
+        refused 'either edits or patch'
+        [ "$(cat files/a.txt)" = $'one\r\ntwo\r\n3\r\n4\r' ]
+        tool edit_file '{"uri":"a.txt","dry_run":true,"edits":[{"old":"3\n4","new":"three"}]}'
+        is true '.content[1].text | test("\n-3\n-4\n[+]three\n")'
+        [ "$(cat files/a.txt)" = $'one\r\ntwo\r\n3\r\n4\r' ]
+        tool edit_file '{"uri":"a.txt","edits":[{"old":"3\n4","new":"three"}]}'
+
+        tool move_file '{"uri":"b.txt","to":"a.txt"}'
+        refused 'there is .*already|exists'
+        tool move_file '{"uri":"b.txt","to":"c.txt"}'
+        done_is move
+        [ "$(cat files/c.txt)" = c ] && [ ! -e files/b.txt ]
+        tool delete_file '{"uri":"c.txt","if_match":"1-2-3"}'
+        refused 'was changed meanwhile'
+        tool delete_file '{"uri":"c.txt"}'
+        done_is delete
+        tool delete_file '{"uri":"c.txt"}'
+        refused 'c.txt does not exist'
+        [ "$(ls -A files)" = a.txt ]
+        hush
+    done
+}
+
+@test "what is told of a change comes before its answer, and the writer reads the new contents" {
+    talk legacy "$MCPD" 'files?write=**'
+    result resources/read "{\"uri\":\"$here/a.txt\"}"
+    result resources/subscribe "{\"uri\":\"$here/a.txt\"}"
+    request tools/call '{"name":"edit_file","arguments":{"uri":"a.txt","edits":[{"old":"one","new":"1"}]}}'
+    hear '.method == "notifications/resources/updated" or .id == '"$last_id" # whichever comes first
+    is '"notifications/resources/updated"' .method
+    answer
+    result resources/read "{\"uri\":\"$here/a.txt\"}"
+    is '"1\r\ntwo\r\nthree\r\n"' '.contents[0].text'
+    hush
+}
+
+@test "nothing can be written without a rule" {
+    talk modern "$MCPD" files
+    result tools/list '{}'
+    is '[]' '[.tools[].name | select(test("_file$"))]'
+    failure tools/call '{"name":"write_file","arguments":{"uri":"b.txt","text":""}}'
+    hush
+    for rule in '{"effect":"allow"}' '{"effect":"allow","resources":"files"}' \
+        '{"effect":"allow","operations":["create","change","move","delete"],"principal":"anonymous"}' \
+        '{"effect":"allow","operations":["create"],"resources":"files/other/**"}'; do
+        printf '{"sources":["files"],"access":[%s]}' "$rule" >mcpd.json
+        talk modern "$MCPD" --config mcpd.json
+        for call in 'write_file {"uri":"b.txt","text":""}' 'edit_file {"uri":"a.txt","edits":[{"old":"one","new":"1"}]}' \
+            'move_file {"uri":"a.txt","to":"b.txt"}' 'delete_file {"uri":"a.txt"}'; do
+            request tools/call "{\"name\":\"${call%% *}\",\"arguments\":${call#* }}"
+            answer
+            is true 'has("error") or .result.isError'
+        done
+        [ "$(ls files)" = a.txt ]
+        hush
+    done
+}
+
+@test "each operation needs its own rule, and a later rule takes away" {
+    echo '{"sources":["files"],"access":[{"effect":"allow","operations":["create","move"],"resources":"files/**"},
+        {"effect":"deny","operations":["create"],"resources":"files/x/**"}]}' >mcpd.json
+    mkdir files/x
+    talk modern "$MCPD" --config mcpd.json
+    tool write_file '{"uri":"b.txt","text":"b"}'
+    done_is create
+    tool edit_file '{"uri":"b.txt","edits":[{"old":"b","new":"c"}]}'
+    refused 'no rule .* allows you to change it'
+    tool delete_file '{"uri":"b.txt"}'
+    refused 'no rule .* allows you to delete it'
+    tool write_file '{"uri":"x/b.txt","text":"b"}'
+    refused 'no rule .* allows you to create it'
+    tool move_file '{"uri":"b.txt","to":"x/b.txt"}' # it would be made there
+    refused 'no rule'
+    tool move_file '{"uri":"b.txt","to":"c.txt"}'
+    done_is move
+    hush
+}
+
+@test "what is not served gets one answer, whether it exists or not" {
+    git init -q files
+    mkdir files/.hidden outside
+    printf 'ignored\n' >files/.gitignore
+    echo secret | tee files/ignored files/out.txt files/.hidden/a outside/a >/dev/null
+    ln -s ../outside/a files/link
+    ln -s ../outside files/way
+    talk modern "$MCPD" 'files?write=**' --exclude out.txt
+    for name in ignored out.txt none/out.txt .hidden/a .hidden/new .new ../outside/a ../outside/new way/a way/new link \
+        "$(pwd -P)/outside/a" "$(pwd -P)/outside/new" .git/config .git/new; do
+        for call in "write_file {\"uri\":\"$name\",\"text\":\"x\"}" "edit_file {\"uri\":\"$name\",\"edits\":[{\"old\":\"e\",\"new\":\"x\",\"count\":2}]}" \
+            "move_file {\"uri\":\"$name\",\"to\":\"moved\"}" "move_file {\"uri\":\"a.txt\",\"to\":\"$name\"}" "delete_file {\"uri\":\"$name\"}"; do
+            tool "${call%% *}" "${call#* }"
+            refused 'no such file is served here, or it may not be written by you'
+        done
+    done
+    hush
+    cat files/ignored files/out.txt files/.hidden/a outside/a >all
+    [ "$(sort -u all)" = secret ]
+    [ "$(ls files outside)" = $'files:\na.txt\nignored\nlink\nout.txt\nway\n\noutside:\na' ]
+}
+
+answers() { # ACTION CONTENT: repeats the call with an answer to its question
+    local asked=$heard
+    request tools/call "$(jq -c --argjson params "$params" --arg action "$1" --argjson content "$2" '
+        $params + {requestState, inputResponses: (.inputRequests | map_values({$action} + if $action == "accept" then {$content} else {} end))}' <<<"$asked")"
+    answer
+    heard=$(jq -c .result <<<"$heard")
+}
+
+@test "names that programs obey need a rule with the exact path, and a person" {
+    echo '{"sources":["files"],"access":[{"effect":"allow","operations":["create","change"],"resources":"files/**"},
+        {"effect":"allow","operations":["create"],"resources":"files/CLAUDE.md"}]}' >mcpd.json
+    capabilities='{"elicitation":{"form":{}}}'
+    talk modern "$MCPD" --config mcpd.json
+    for name in AGENTS.md claude.md x/CLAUDE.md .claude/settings.json node_modules/x/.npmrc; do
+        tool write_file "{\"uri\":\"$name\",\"text\":\"obey\"}"
+        is true .isError
+    done
+    params='{"name":"write_file","arguments":{"uri":"CLAUDE.md","text":"obey\n"}}'
+    for answer in 'decline {}' 'accept {}' 'cancel {}'; do
+        result tools/call "$params"
+        is '"input_required"' .resultType
+        is true "[.inputRequests[].params.message | test(\"create $here/CLAUDE.md\")] | all"
+        answers "${answer% *}" "${answer#* }"
+        [ ! -e files/CLAUDE.md ]
+    done
+    hush
+    talk modern "$MCPD" --config mcpd.json
+    result tools/call "$params"
+    choice=$(jq -c '[.inputRequests[].params.requestedSchema.properties | to_entries[] |
+        {(.key): (.value.enum // [.value.oneOf[].const])[0]}] | add' <<<"$heard")
+    answers accept "$choice"
+    done_is create
+    [ "$(cat files/CLAUDE.md)" = obey ]
+    hush
+}
+
+@test "what the server itself reads is not written" {
+    mkdir files/prompts
+    echo '#!/bin/sh' >files/run.sh
+    chmod +x files/run.sh
+    sqlite3 files/shop.db 'CREATE TABLE t(a)'
+    printf 'token\n' >files/tokens
+    echo hi >files/prompts/p.md
+    echo '{"sources":[{"path":".","write":"**"},"sqlite:shop.db"],"prompts":"prompts","audit":"audit.log",
+        "http":["127.0.0.1:0"],"stdio":true,"token-file":"tokens","tools":[{"name":"run","description":"d","command":["./run.sh"]}]}' >files/mcpd.json
+    ln files/tokens files/other-name
+    talk modern "$MCPD" --config files/mcpd.json
+    for name in mcpd.json run.sh shop.db shop.db-wal tokens other-name prompts/p.md prompts/new.md audit.log; do
+        [[ $name == *-wal ]] || { tool edit_file "{\"uri\":\"$name\",\"edits\":[{\"old\":\"i\",\"new\":\"x\"}]}"; is true .isError; }
+        tool delete_file "{\"uri\":\"$name\"}"
+        is true .isError
+        tool move_file "{\"uri\":\"a.txt\",\"to\":\"$name\"}"
+        is true .isError
+    done
+    tool edit_file '{"uri":"run.sh","edits":[{"old":"sh","new":"x"}]}'
+    refused 'this server itself reads'
+    hush
+    run ! "$MCPD" --config files/mcpd.json --journal files/journal --check-config
+}
+
+@test "the journal is outside of what is served" {
+    run -1 "$MCPD" --journal files/journal 'files?write=**' </dev/null
+    [[ $output == *'the journal of changes would be in files, which is served: give another folder with --journal'* ]]
+}
+
+changes() { result libmcp/changes/list "${1:-{\}}"; }
+
+@test "a person takes changes back, with today's rules and versions" {
+    for era in modern legacy; do
+        rm -rf state files/*
+        printf 'one\r\ntwo\r\n' >files/a.txt
+        printf '\xff\x00\x01' >files/bytes
+        talk "$era" "$MCPD" 'files?write=**'
+        tool edit_file '{"uri":"a.txt","edits":[{"old":"one","new":"1"}]}'
+        tool edit_file '{"uri":"a.txt","edits":[{"old":"two","new":"2"}]}'
+        tool write_file '{"uri":"b.txt","text":"b"}'
+        tool move_file '{"uri":"b.txt","to":"c.txt"}'
+        tool delete_file '{"uri":"bytes"}'
+        tool edit_file '{"uri":"a.txt","edits":[{"old":"missing","new":"2"}]}'
+        changes
+        is '["delete","move","create","change","change"]' '[.changes[].operation]'
+        is '["done"]' '[.changes[].state] | unique'
+        is "\"$here/c.txt\"" '.changes[1].to'
+        ids=($(jq -r '.changes[].id' <<<"$heard"))
+        [ "$(stat -c %a state/mcpd/journal)" = 700 ]
+        [ -z "$(find state/mcpd/journal -type f ! -perm 600)" ]
+
+        failure libmcp/changes/undo "{\"id\":\"${ids[4]}\"}"
+        is true '.message | test("was changed after that, and its version is")'
+        result libmcp/changes/undo "{\"id\":\"${ids[0]}\"}"
+        is '"create"' .operation
+        [ "$(od -An -tx1 files/bytes)" = ' ff 00 01' ]
+        failure libmcp/changes/undo "{\"id\":\"${ids[0]}\"}"
+        is '"this change was taken back already"' .message
+        result libmcp/changes/undo "{\"id\":\"${ids[1]}\"}"
+        [ ! -e files/c.txt ] && [ "$(cat files/b.txt)" = b ]
+        result libmcp/changes/undo "{\"id\":\"${ids[2]}\"}" # it was moved there and back
+        [ ! -e files/b.txt ]
+        result libmcp/changes/undo "{\"id\":\"${ids[3]}\"}"
+        result libmcp/changes/undo "{\"id\":\"${ids[4]}\"}" # as the first one left it
+        [ "$(cat files/a.txt)" = $'one\r\ntwo\r' ]
+        failure libmcp/changes/undo '{"id":"none"}'
+        is '"you have made no change with this id"' .message
+        changes "{\"uri\":\"$here/a.txt\"}"
+        is '["done","done","undone","undone"]' '[.changes[].state]'
+        hush
+        talk "$era" "$MCPD" files # no rule any more
+        failure libmcp/changes/list '{}'
+        hush
+    done
+}
+
+@test "old contents are forgotten" {
+    echo 'password' >files/secret.txt
+    talk modern "$MCPD" 'files?write=**'
+    tool write_file '{"uri":"secret.txt","text":"x","if_match":"1-2-3"}'
+    tool edit_file '{"uri":"secret.txt","edits":[{"old":"password","new":"removed"}]}'
+    grep -qr password state
+    changes
+    id=$(jq -r '.changes[0].id' <<<"$heard")
+    result libmcp/changes/forget "{\"uri\":\"$here/secret.txt\"}"
+    is '{"forgotten":1}' '{forgotten}'
+    run ! grep -qr password state
+    failure libmcp/changes/undo "{\"id\":\"$id\"}"
+    is true '.message | test("were forgotten")'
+    hush
+}
