@@ -138,6 +138,15 @@ static size_t put_sources(FILE *to, const settings *s, modules *m, about_place *
     return n;
 }
 
+/* Returns whether a folder is written by its own parameter. What rules say depends on the caller. */
+static bool is_written(const settings *s)
+{
+    for (size_t i = 0; i < s->sources.count; i++)
+        if (s->sources.items[i].writes || s->sources.items[i].write)
+            return true;
+    return false;
+}
+
 char *about_all(const settings *s, modules *m, about_place *place_of, void *user)
 {
     char *text = NULL;
@@ -151,7 +160,10 @@ char *about_all(const settings *s, modules *m, about_place *place_of, void *user
         to);
     size_t n = put_sources(to, s, m, place_of, user, &files);
     put_how_to(to, s, files > 0, files < n);
-    fputs(" Resources are read-only.", to);
+    fputs(is_written(s) ? " Resources are read-only, except for files that edit_file and write_file "
+                          "change, if you have these tools."
+                        : " Resources are read-only.",
+          to);
     if (fclose(to) == 0 && n)
         return text;
     free(text);

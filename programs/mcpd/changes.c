@@ -280,7 +280,7 @@ int changes_add(const offer *o, mcp_files *files, mcp_error *error)
         make_folders(journal);
         rc = mcp_files_add_changes(files,
                                    MCP_OPTIONS(mcp_files_changes, .journal = journal,
-                                               .journal_bytes = s->journal_size,
+                                               .journal_size = s->journal_size,
                                                .sealed = (const char *const *)k.items,
                                                .offered = offered, .user = (void *)(uintptr_t)o),
                                    error);

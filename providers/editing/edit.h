@@ -29,10 +29,10 @@ typedef struct editing_edit {
 
 /* 0 is the default. */
 typedef struct editing_limits {
-    size_t edits; /* number of edits, or of hunks; 1000 */
-    size_t bytes; /* of all edits together, or of the patch; 8 MiB */
-    size_t text;  /* of the changed text, and of each text on the way to it; 64 MiB */
-    size_t work;  /* of all texts that are searched together; 1 GiB */
+    size_t edits; /* number of edits, or of hunks; default 1000 */
+    size_t bytes; /* of all edits together, or of the patch; default 8 MiB */
+    size_t text;  /* of the changed text, and of each text on the way to it; default 64 MiB */
+    size_t work;  /* of all texts that are searched together; default 1 GiB */
 } editing_limits;
 
 /* Fills in the defaults; NULL has only these. */

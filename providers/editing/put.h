@@ -69,6 +69,10 @@ int editing_replace(const editing_change *change, editing_outcome *ret, mcp_erro
 int editing_move(const editing_change *change, editing_outcome *ret, mcp_error *err);
 int editing_remove(const editing_change *change, editing_outcome *ret, mcp_error *err);
 
+/* Makes the folders of a path that are missing, with the mode that the umask gives. Returns MCP_OK, also if a folder
+ * cannot be opened, which the change itself then says; otherwise the codes above. */
+int editing_make_folders(common_beneath at, const char *rel, mcp_error *err);
+
 typedef struct editing_swept {
     size_t removed; /* neighbours that were removed */
     size_t

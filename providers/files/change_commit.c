@@ -34,6 +34,13 @@ static int enter(const editing_about *about, mcp_error *err, void *user)
 
 static int make(files_change *c, const editing_change *change)
 {
+    int rc = MCP_OK;
+    if (c->operation == MCP_OPERATION_CREATE)
+        rc = editing_make_folders(change->at, change->rel, &c->error);
+    if (c->operation == MCP_OPERATION_MOVE)
+        rc = editing_make_folders(change->to, change->to_rel, &c->error);
+    if (rc != MCP_OK)
+        return rc;
     switch (c->operation) {
     case MCP_OPERATION_CREATE: return editing_create(change, &c->outcome, &c->error);
     case MCP_OPERATION_CHANGE: return editing_replace(change, &c->outcome, &c->error);

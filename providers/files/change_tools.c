@@ -153,14 +153,14 @@ static const mcp_tool tools[] = {
 };
 
 static const mcp_default defaults[] = {
-    MCP_DEFAULT(mcp_files_changes, journal_bytes, 256 << 20),
+    MCP_DEFAULT(mcp_files_changes, journal_size, 256 << 20),
 };
 
 int files_changes_open(files *f, mcp_error *error)
 {
     files_changes *all = f->changes;
     return all->journal ? MCP_OK
-                        : editing_journal_open(all->options.journal, all->options.journal_bytes,
+                        : editing_journal_open(all->options.journal, all->options.journal_size,
                                                &f->alloc, &all->journal, error);
 }
 

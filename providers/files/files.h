@@ -75,7 +75,7 @@ typedef struct mcp_files_changes {
     size_t size;
     /* The folder of the journal (journal.h); required. It must be outside of all sources. */
     const char *journal;
-    uint64_t journal_bytes; /* its limit; default 256 MiB */
+    uint64_t journal_size; /* its limit; default 256 MiB */
     /* Absolute paths of files and folders that are never written, whatever the rules say, such as those that the
      * program reads itself. They are compared by path, and by device and inode. */
     const char *const *sealed; /* ends with NULL; may be NULL */

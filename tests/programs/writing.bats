@@ -69,6 +69,14 @@ text_of() { jq -r '.content[0].text' <<<"$heard"; }
         tool delete_file '{"uri":"c.txt"}'
         refused 'c.txt does not exist'
         [ "$(ls -A files)" = a.txt ]
+
+        tool write_file '{"uri":"new/of/it/b.txt","text":"b"}'
+        done_is create
+        tool move_file '{"uri":"new/of/it/b.txt","to":"other/b.txt"}'
+        done_is move
+        [ "$(cat files/other/b.txt)" = b ]
+        [ "$(stat -c %a files/other)" = "$(printf %o $((0777 & ~$(umask))))" ]
+        rm -r files/new files/other
         hush
     done
 }

@@ -132,7 +132,8 @@ for option in re.split(r"\n    \{", options):
         if ("mcp_http_options", name + "_ms") in rows:
             name, value = name + "_ms", value * 1000
         compare(f"mcpd: --{member[1]}", value, [(s, name) for s in (
-            "settings", "mcp_http_options", "mcp_http_budget_options", "mcp_server_options", "mcp_files_options")])
+            "settings", "mcp_http_options", "mcp_http_budget_options", "mcp_server_options", "mcp_files_options",
+            "mcp_files_changes")])
         n_options += 1
 
 print("\n".join(faults))
