@@ -215,8 +215,8 @@ static int go_on(files_change *c)
     if (c->rc != MCP_OK)
         return finish(c, files_change_refuse(c, c->rc));
     set_operation(c);
-    if (c->dry_run && effect_of(c) != MCP_EFFECT_DENY)
-        return finish(c, answer_dry(c));
+    if (c->dry_run) /* asked for nothing, so nothing is written, whatever the rules say now */
+        return finish(c, effect_of(c) == MCP_EFFECT_DENY ? deny(c, &replied) : answer_dry(c));
     int rc = files_change_decide(c, &replied);
     if (rc != MCP_OK || replied)
         return finish(c, rc);
