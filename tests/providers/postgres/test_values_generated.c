@@ -380,6 +380,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_values)};
     int rc = make_database();
+    dice_seed();
     if (rc == 0)
         rc = cmocka_run_group_tests(tests, NULL, NULL);
     server("remove");
