@@ -273,7 +273,8 @@ int files_change_call(mcp_request *req, const mcp_json *arguments, files *f,
                       const files_change_kind *kind, const editing_entry *undo)
 {
     files_change *c = mcp_request_alloc(req, sizeof(*c));
-    if (!c)
+    const char *who = files_changes_who(req);
+    if (!c || !who)
         return MCP_ENOMEM;
     memset(c, 0, sizeof(*c));
     c->f = f;
@@ -283,7 +284,7 @@ int files_change_call(mcp_request *req, const mcp_json *arguments, files *f,
     c->operation = kind->operation;
     c->if_match = mcp_json_string(mcp_json_get(arguments, "if_match"));
     c->dry_run = mcp_json_bool(mcp_json_get(arguments, "dry_run"), false);
-    c->entry.who = mcp_str_from(mcp_request_principal(req) ? mcp_request_principal(req) : "");
+    c->entry.who = mcp_str_from(who);
     c->entry.call = mcp_str_from(kind->name);
     c->undo = undo;
     c->entry.undoes = mcp_str_from(undo ? undo->id : "");

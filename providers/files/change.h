@@ -98,6 +98,10 @@ void files_changes_free(files *f);
 /* Opens the journal. Returns MCP_OK, or a negative code with a text in *error. */
 int files_changes_open(files *f, mcp_error *error);
 
+/* Returns by whom a change is, for the journal: the principal, with its issuer. Empty for a caller without a name, and
+ * NULL if out of memory. Lives as long as the request. */
+const char *files_changes_who(mcp_request *req);
+
 /* For mcp_provider.other: the methods by which a person takes changes back (undo.c). */
 int files_undo_methods(mcp_request *req, void *user);
 

@@ -17,6 +17,19 @@
 
 enum { USUAL_ENTRIES = 50, MOST_ENTRIES = 1000 };
 
+const char *files_changes_who(mcp_request *req)
+{
+    const char *principal = mcp_request_principal(req);
+    const char *issuer = mcp_identity_issuer(mcp_request_identity(req));
+    if (!principal || !issuer)
+        return principal ? principal : "";
+    size_t room = strlen(issuer) + strlen(principal) + 2;
+    char *who = mcp_request_alloc(req, room);
+    if (who)
+        snprintf(who, room, "%s %s", issuer, principal);
+    return who;
+}
+
 /* ---- looking --------------------------------------------------------------------------------- */
 
 /* A change that took another one back. */
@@ -260,11 +273,15 @@ int files_undo_methods(mcp_request *req, void *user)
 {
     files *f = user;
     mcp_error error = {0};
-    const char *principal = mcp_request_principal(req);
-    looking l = {.f = f, .req = req, .who = mcp_str_from(principal ? principal : "")};
+    const char *who = files_changes_who(req);
+    looking l = {.f = f, .req = req, .who = mcp_str_from(who ? who : "")};
     for (size_t i = 0; f->changes && i < sizeof(methods) / sizeof(*methods); i++) {
         if (strcmp(mcp_request_method(req), methods[i].name) != 0)
             continue;
+        if (!l.who.len)
+            return who ? mcp_reply_fail(req, MCP_CODE_INVALID_PARAMS,
+                                        "Callers without a name have no changes of their own")
+                       : MCP_ENOMEM;
         int rc = files_changes_open(f, &error);
         return rc == MCP_OK ? methods[i].run(req, &l) : refuse(req, rc, &error);
     }

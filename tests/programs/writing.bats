@@ -285,3 +285,39 @@ changes() { result libmcp/changes/list "${1:-{\}}"; }
     is true '.message | test("were forgotten")'
     hush
 }
+
+post() { # TOKEN METHOD PARAMS: over HTTP; sets $heard to the whole answer
+    local name
+    name=$(jq -r '.name // empty' <<<"$3")
+    heard=$(curl -sS -m 60 ${1:+-H "Authorization: Bearer $1"} -H 'Accept: application/json, text/event-stream' \
+        -H 'Content-Type: application/json' -H 'MCP-Protocol-Version: 2026-07-28' -H "Mcp-Method: $2" ${name:+-H "Mcp-Name: $name"} \
+        -d "$(jq -cn --arg method "$2" --argjson params "$3" '{jsonrpc: "2.0", id: 1, $method, params: ($params + {_meta: {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}})}')" "$url")
+}
+
+@test "callers see and take back their own changes only, and the tools are listed for those who have a right" {
+    printf 'ann:token-a\nben:token-b\neve:token-e\n' >tokens
+    echo '{"sources":["files"],"http":["127.0.0.1:0"],"token-file":"tokens","access":[
+        {"principal":["ann","ben"],"effect":"allow","operations":["create","change","delete"],"resources":"files/**"}]}' >mcpd.json
+    "$MCPD" --config mcpd.json 2>log 3>&- &
+    server_pid=$!
+    for _ in {1..1200}; do url=$(grep -som1 'http://127[0-9.:]*/mcp' log) && break; sleep 0.05; done
+    post token-a tools/call '{"name":"write_file","arguments":{"uri":"b.txt","text":"b"}}'
+    is '"create"' .result.structuredContent.operation
+    id=$(jq -r .result.structuredContent.undo <<<"$heard")
+    post token-b libmcp/changes/list '{}'
+    is '[]' .result.changes
+    post token-b libmcp/changes/undo "{\"id\":\"$id\"}"
+    is '"you have made no change with this id"' .error.message
+    post token-b libmcp/changes/forget "{\"uri\":\"$here/b.txt\"}"
+    is true '.error.message | test("over stdio")'
+    post token-a tools/list '{}'
+    is 4 '[.result.tools[].name | select(test("^(write|edit|move|delete)_file$"))] | length'
+    post token-e tools/list '{}'
+    is 0 '[.result.tools[].name | select(test("^(write|edit|move|delete)_file$"))] | length'
+    post token-e tools/call '{"name":"delete_file","arguments":{"uri":"b.txt"}}'
+    is true .result.isError
+    post token-a libmcp/changes/undo "{\"id\":\"$id\"}"
+    is '"delete"' .result.operation
+    [ ! -e files/b.txt ]
+}

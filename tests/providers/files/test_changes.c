@@ -64,7 +64,9 @@ static bool start(const mcp_allocator *alloc, mcp_server **server, mcp_channel *
     assert_int_equal(mcp_server_set_access(*server, MCP_OPTIONS(mcp_access, .may_do = allow)),
                      MCP_OK);
     assert_int_equal(
-        mcp_server_connect(*server, MCP_OPTIONS(mcp_channel_options, .send = keep), channel, NULL),
+        mcp_server_connect(*server,
+                           MCP_OPTIONS(mcp_channel_options, .send = keep, .principal = "ann"),
+                           channel, NULL),
         MCP_OK);
     return rc == MCP_OK;
 }
