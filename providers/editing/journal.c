@@ -106,6 +106,7 @@ static int put_record(editing_journal *j, writing *w, const editing_head *head,
                       const editing_entry *entry, int old)
 {
     size_t len = editing_record_write(head, entry, j->head);
+    w->sum = editing_sum_begin(head);
     int rc = put(w, j->head, len);
     if (rc == MCP_OK)
         rc = put_contents(j, w, old, head->size);
@@ -241,7 +242,7 @@ static int read_contents(editing_journal *j, int fd, const editing_record *recor
                          common_buffer *to)
 {
     editing_tail tail;
-    uint64_t sum = 0;
+    uint64_t sum = editing_sum_begin(&record->head);
     uint64_t size = record->head.size;
     int rc = editing_read_at(fd, &tail, sizeof(tail), record->end - sizeof(tail));
     if (rc == MCP_OK &&

@@ -147,15 +147,14 @@ static int visit_records(visit *v, const editing_segment *segment, int fd)
     return rc == MCP_ENOTFOUND ? MCP_OK : rc;
 }
 
-/* One that is gone was removed by another process to make room. */
+/* One that is gone was removed by another process to make room. A link or a device in its place is damage. */
 static int visit_segment(visit *v, const editing_segment *segment)
 {
     int fd = editing_segment_open(v->j->folder, segment);
     if (fd < 0) {
-        if (errno == EMFILE || errno == ENFILE || errno == EIO)
-            return MCP_EIO;
-        v->damaged += errno != ENOENT;
-        return MCP_OK;
+        bool is_other = errno == ELOOP || errno == EINVAL || errno == EISDIR;
+        v->damaged += is_other;
+        return is_other || errno == ENOENT ? MCP_OK : MCP_EIO;
     }
     int rc = visit_records(v, segment, fd);
     close(fd);
@@ -171,7 +170,7 @@ static int settle_last(editing_journal *j)
     editing_segment *last = &j->list.items[j->list.count - 1];
     int fd = editing_segment_open(j->folder, last);
     if (fd < 0)
-        return MCP_OK; /* it is counted as damaged */
+        return MCP_OK; /* visit_segment() says what is to be said */
     int rc = editing_segment_end(fd, last->key, last->size, &last->size);
     close(fd);
     return rc;

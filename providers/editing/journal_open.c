@@ -172,7 +172,8 @@ int editing_journal_lock(editing_journal *j, bool changes)
 
 void editing_journal_unlock(editing_journal *j)
 {
-    flock(j->lock, LOCK_UN);
+    if (take_lock(j->lock, LOCK_UN) != MCP_OK)
+        take_lock(j->lock, LOCK_UN); /* nobody could go on */
     pthread_mutex_unlock(&j->mutex);
 }
 

@@ -172,6 +172,11 @@ bool editing_record_read(const char *bytes, size_t len, uint64_t key, editing_sp
     return true;
 }
 
+uint64_t editing_sum_begin(const editing_head *head)
+{
+    return head->key + head->at;
+}
+
 uint64_t editing_sum(uint64_t sum, mcp_str block)
 {
     uint64_t hashes[2] = {sum, editing_hash(block)};

@@ -87,7 +87,8 @@ bool editing_head_is_right(const editing_head *head, uint64_t key, editing_spot 
 bool editing_record_read(const char *bytes, size_t len, uint64_t key, editing_spot spot,
                          editing_record *ret);
 
-/* Returns the sum with one more block. The first sum is 0. */
+/* Begins the sum of a record, and returns it with one more block. A tail is right for no other record. */
+uint64_t editing_sum_begin(const editing_head *head);
 uint64_t editing_sum(uint64_t sum, mcp_str block);
 
 #endif

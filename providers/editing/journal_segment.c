@@ -151,12 +151,14 @@ int editing_segment_open(int folder, const editing_segment *segment)
     struct stat st;
     name_of(segment, name);
     int fd = openat(folder, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))) {
-        close(fd);
-        fd = -1;
-        errno = EINVAL;
-    }
-    return fd;
+    if (fd < 0)
+        return -1;
+    int error = fstat(fd, &st) < 0 ? errno : S_ISREG(st.st_mode) ? 0 : EINVAL;
+    if (!error)
+        return fd;
+    close(fd);
+    errno = error;
+    return -1;
 }
 
 /* The number is the time, unless the clock went back or two begin within a second. */

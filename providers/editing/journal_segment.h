@@ -1,9 +1,9 @@
 /* journal_segment.h: the files of the journal, its segments. Inside of this folder only.
  *
- * The name of a segment is its number and its key, and ends with the form of its records: if the form changes, so does the
- * end, because what cannot be read counts as damaged, and is overwritten by a purge. The number is the time when it was begun, or one more than that of the
- * segment before. A segment only grows, and is removed as a whole. What a killed process left behind its last whole record
- * is cut off by the next one that writes. */
+ * The name of a segment is its number, its key, and the form of its records. If the form changes, so does the end of the
+ * name: what cannot be read counts as damaged, and is overwritten by a purge. The number is the time when the segment was
+ * begun, or one more than that of the segment before. A segment only grows, and is removed as a whole. What a killed
+ * process left behind its last whole record is cut off by the next one that writes. */
 #ifndef EDITING_JOURNAL_SEGMENT_H
 #define EDITING_JOURNAL_SEGMENT_H
 
