@@ -68,14 +68,10 @@ static int make_secrets(mcp_oauth_client *c)
     return rc;
 }
 
-static mcp__oauth_step begin_authorize(mcp_oauth_client *c)
+/* Makes the URL of the page, with a new state. Returns MCP_OK or a negative code. */
+static int put_page(mcp_oauth_client *c, mcp__buf *url)
 {
     mcp__oauth_flow *f = &c->flow;
-    mcp__buf url;
-    const mcp__record_client *client = mcp__oauth_own_client(c);
-    if (client && !client->tried && !f->self.is_new)
-        return mcp__oauth_save(c, MCP__SAVE_TRIED, MCP__STEP_AUTHORIZE);
-    mcp__buf_wipe(&f->code);
     int rc = make_secrets(c);
     mcp__authorize request = {.endpoint = f->issuer.authorization,
                               .client_id = f->self.id,
@@ -86,13 +82,32 @@ static mcp__oauth_step begin_authorize(mcp_oauth_client *c)
                               .resource = mcp__oauth_resource(c)};
     if (f->dpop)
         request.dpop_jkt = (mcp_str){c->prover.key->thumbprint, MCP__SHA256_TEXT};
-    mcp__buf_init(&url, &c->allocator, 0);
     if (rc == MCP_OK)
-        rc = mcp__authorize_put(&url, &request);
+        rc = mcp__authorize_put(url, &request);
+    mcp__buf_char(url, '\0');
+    return rc < 0 ? rc : url->failed ? MCP_ENOMEM : MCP_OK;
+}
+
+static mcp__oauth_step no_page(mcp_oauth_client *c, int rc)
+{
+    return mcp__oauth_failed_with(c, rc, "the authorization request: %s", mcp_error_text(rc));
+}
+
+static mcp__oauth_step begin_authorize(mcp_oauth_client *c)
+{
+    mcp__oauth_flow *f = &c->flow;
+    mcp__buf url;
+    const mcp__record_client *client = mcp__oauth_own_client(c);
+    if (client && !f->self.is_new && !f->recognizing)
+        return MCP__STEP_RECOGNIZE;
+    if (client && !client->tried && !f->self.is_new)
+        return mcp__oauth_save(c, MCP__SAVE_TRIED, MCP__STEP_AUTHORIZE);
+    mcp__buf_wipe(&f->code);
+    mcp__buf_init(&url, &c->allocator, 0);
+    int rc = put_page(c, &url);
     mcp_str scope = mcp__oauth_keep(c, mcp__buf_view(&f->scope));
     mcp_str issuer = mcp__oauth_keep(c, f->issuer.issuer);
-    mcp__buf_char(&url, '\0');
-    if (rc == MCP_OK && (url.failed || !issuer.len))
+    if (rc == MCP_OK && !issuer.len)
         rc = MCP_ENOMEM;
     mcp_oauth_visit visit = {.size = sizeof(visit),
                              .url = url.ptr,
@@ -101,13 +116,46 @@ static mcp__oauth_step begin_authorize(mcp_oauth_client *c)
                              .scope = scope.len ? scope.ptr : "",
                              .valid_ms = c->o.visit_ms};
     mcp__oauth_step next =
-        rc < 0 ? mcp__oauth_failed_with(c, rc, "the authorization request: %s", mcp_error_text(rc))
-               : mcp__oauth_visit_page(c, &visit, MCP__STEP_LATE);
+        rc < 0 ? no_page(c, rc) : mcp__oauth_visit_page(c, &visit, MCP__STEP_LATE);
     mcp__buf_free(&url);
     return next;
 }
 
 const mcp__oauth_work mcp__oauth_work_authorize = {begin_authorize, NULL};
+
+/* ---- RECOGNIZE ------------------------------------------------------------------------------- */
+
+/* An authorization server that has forgotten a client, or its redirect URI, shows that only to the person,
+ * whom it must not send back (RFC 6749, section 4.1.2.1), so the login would wait for nothing. The page is
+ * therefore asked for once without a person, if the client has registered earlier. What that request
+ * begins at the authorization server is never finished. */
+static mcp__oauth_step begin_recognize(mcp_oauth_client *c)
+{
+    mcp__buf url;
+    c->flow.recognizing = true;
+    mcp__buf_init(&url, &c->allocator, 0);
+    int rc = put_page(c, &url);
+    mcp__oauth_step next =
+        rc < 0 ? no_page(c, rc)
+               : mcp__oauth_send(c, &(mcp__oauth_request){.what = "authorization",
+                                                          .url = url.ptr,
+                                                          .accept = "text/html, */*",
+                                                          .stay = true});
+    mcp__buf_free(&url);
+    return next;
+}
+
+/* Whatever else the answer is, the browser may get another one. */
+static mcp__oauth_step answered_recognize(mcp_oauth_client *c, const mcp__oauth_answer *answer)
+{
+    static const int refusals[] = {400, 401, 403};
+    mcp__oauth_flow *f = &c->flow;
+    for (size_t i = 0; i < MCP__COUNT(refusals); i++)
+        f->unknown = f->unknown || (answer->rc == MCP_OK && answer->status == refusals[i]);
+    return f->unknown ? MCP__STEP_REGISTER : MCP__STEP_AUTHORIZE;
+}
+
+const mcp__oauth_work mcp__oauth_work_recognize = {begin_recognize, answered_recognize};
 
 static mcp__oauth_step begin_late(mcp_oauth_client *c)
 {

@@ -12,7 +12,7 @@
  *   steps.c            the table of steps; requests, timers and the end of an authorization
  *   discovery.c        PROBE, RESOURCE, ISSUER, DECIDE
  *   registration.c     REGISTER
- *   code_grant.c       AUTHORIZE, CODE: a person and a browser
+ *   code_grant.c       RECOGNIZE, AUTHORIZE, CODE: a person and a browser
  *   device.c           DEVICE, POLL
  *   grant.c            EXCHANGE, GRANT: without a person
  *   token_request.c    requests to token endpoints; REFRESH
@@ -41,6 +41,7 @@ typedef enum mcp__oauth_step {
     MCP__STEP_LOCK,      /* the lock of the record; then flow.after */
     MCP__STEP_REFRESH,   /* renews the token, with the lock */
     MCP__STEP_REGISTER,  /* which client this is */
+    MCP__STEP_RECOGNIZE, /* asks whether the registered client is still known */
     MCP__STEP_AUTHORIZE, /* asks a person, in a browser */
     MCP__STEP_CODE,      /* the token for a code */
     MCP__STEP_DEVICE,    /* a code for a person */
@@ -105,6 +106,7 @@ typedef struct mcp__oauth_flow {
     bool dpop;            /* the token is to be bound to a key */
     bool dpop_required;
     bool forgot;                  /* the registered client was unknown, and was removed */
+    bool recognizing, unknown;    /* RECOGNIZE was begun; the registered client is unknown */
     uint64_t refused;             /* the generation of the token that was refused */
     size_t revoking;              /* of a logout: the grant in the record */
     mcp_error unrevoked;          /* of a logout: why the first of them could not be revoked */
@@ -202,6 +204,7 @@ typedef struct mcp__oauth_request {
     const char *what; /* as in mcp_oauth_step.what */
     const char *url, *accept, *form, *json, *authorization, *dpop;
     bool poll; /* does not count */
+    bool stay; /* a redirect ends it, with MCP_EACCESS */
 } mcp__oauth_request;
 
 /* Returns MCP__STEP_WAIT or _FAILED. */
@@ -229,6 +232,7 @@ extern const mcp__oauth_work mcp__oauth_work_decide;
 extern const mcp__oauth_work mcp__oauth_work_lock;
 extern const mcp__oauth_work mcp__oauth_work_refresh;
 extern const mcp__oauth_work mcp__oauth_work_registration;
+extern const mcp__oauth_work mcp__oauth_work_recognize;
 extern const mcp__oauth_work mcp__oauth_work_authorize;
 extern const mcp__oauth_work mcp__oauth_work_late;
 extern const mcp__oauth_work mcp__oauth_work_code;

@@ -79,7 +79,8 @@ static bool is_outdated(const mcp_oauth_client *c)
     const mcp__record_client *r = mcp__oauth_own_client(c);
     if (!r || c->flow.self.is_new || c->o.grant != MCP_OAUTH_CODE)
         return false;
-    return r->tried || !mcp_str_eq(r->redirect_uri, mcp_str_from(c->o.redirect_uri));
+    return r->tried || c->flow.unknown ||
+           !mcp_str_eq(r->redirect_uri, mcp_str_from(c->o.redirect_uri));
 }
 
 int mcp__oauth_be_owner(mcp_oauth_client *c, const mcp__record_grant *grant)

@@ -25,6 +25,7 @@ static const mcp__oauth_work *const works[MCP__STEPS] = {
     [MCP__STEP_LOCK] = &mcp__oauth_work_lock,
     [MCP__STEP_REFRESH] = &mcp__oauth_work_refresh,
     [MCP__STEP_REGISTER] = &mcp__oauth_work_registration,
+    [MCP__STEP_RECOGNIZE] = &mcp__oauth_work_recognize,
     [MCP__STEP_AUTHORIZE] = &mcp__oauth_work_authorize,
     [MCP__STEP_CODE] = &mcp__oauth_work_code,
     [MCP__STEP_DEVICE] = &mcp__oauth_work_device,
@@ -178,6 +179,7 @@ mcp__oauth_step mcp__oauth_send(mcp_oauth_client *c, const mcp__oauth_request *r
                            .timeout_ms = c->o.fetch_ms,
                            .allow_private = c->loopback || c->o.allow_private,
                            .same_origin = true, /* of metadata; other requests follow none */
+                           .no_redirect = request->stay,
                            .proxy = c->o.proxy,
                            .ca_file = c->o.ca_file,
                            .done = on_fetched,

@@ -84,12 +84,31 @@ static void put_json(mcp__buf *to, mcp_str body, const mcp_allocator *allocator)
     mcp_json_free(doc);
 }
 
+/* The page for a person has its state in the URL, of which only what is shown of a form is. Other URLs are
+ * as they are. Returns `url` or the text in `to`, NULL without memory. */
+static const char *put_url(mcp__buf *to, const char *what, const char *url)
+{
+    const char *query = url ? strchr(url, '?') : NULL;
+    if (!query || strcmp(what, "authorization") != 0)
+        return url;
+    size_t path = (size_t)(query - url) + 1;
+    mcp__buf_add(to, url, path);
+    put_form(to, mcp_str_from(query + 1));
+    mcp__buf_char(to, '\0');
+    return to->failed ? NULL : to->ptr;
+}
+
+/* Reports a step and frees its text. */
 static void report(mcp_oauth_client *c, mcp_oauth_step *step, mcp__buf *text)
 {
+    mcp__buf url;
+    mcp__buf_init(&url, &c->allocator, 8 << 10);
     step->size = sizeof(*step);
+    step->url = put_url(&url, step->what, step->url);
     mcp__buf_char(text, '\0');
     step->text = text->failed ? "" : text->ptr;
     c->o.trace(c, step, c->o.user);
+    mcp__buf_free(&url);
     mcp__buf_free(text);
 }
 
@@ -125,20 +144,11 @@ void mcp__oauth_trace_answer(mcp_oauth_client *c, const mcp__oauth_answer *answe
 
 void mcp__oauth_trace_text(mcp_oauth_client *c, const char *what, const char *url, const char *text)
 {
-    mcp_oauth_step step = {.size = sizeof(step), .what = what, .text = text};
-    mcp__buf shown_url;
+    mcp_oauth_step step = {.what = what, .url = url};
+    mcp__buf copy;
     if (!c->o.trace)
         return;
-    mcp__buf_init(&shown_url, &c->allocator, 8 << 10);
-    if (url) {
-        mcp_str all = mcp_str_from(url);
-        const char *query = strchr(url, '?');
-        size_t path = query ? (size_t)(query - url) + 1 : all.len;
-        mcp__buf_add(&shown_url, url, path);
-        put_form(&shown_url, mcp__str_sub(all, path));
-        mcp__buf_char(&shown_url, '\0');
-        step.url = shown_url.failed ? NULL : shown_url.ptr;
-    }
-    c->o.trace(c, &step, c->o.user);
-    mcp__buf_free(&shown_url);
+    mcp__buf_init(&copy, &c->allocator, 0);
+    mcp__buf_str(&copy, mcp_str_from(text));
+    report(c, &step, &copy);
 }

@@ -137,6 +137,7 @@ static inline int rig_fetch(const mcp_fetch_options *o, mcp_fetch **ret, mcp_err
     struct mcp_fetch *f = &r->fetch;
     assert_false(f->used); /* one at a time */
     assert_true(o->same_origin && o->max_bytes && o->timeout_ms);
+    assert_int_equal(o->no_redirect, strstr(o->url, "/authorize?") != NULL);
     if (r->memory.fail_at && ++r->memory.calls == r->memory.fail_at) {
         snprintf(error->text, sizeof(error->text), "no memory");
         return MCP_ENOMEM;

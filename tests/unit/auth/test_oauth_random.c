@@ -162,6 +162,17 @@ static rig_answer answer_token(model *m, const struct mcp_fetch *f)
         m->number, pick(m, 4) ? ",\"refresh_token\":" : ",\"id_token\":", m->issuer, m->number);
 }
 
+/* The page for a person, asked for without one: a redirect, the page, or an unknown client. */
+static rig_answer answer_page(model *m)
+{
+    switch (pick(m, 4)) {
+    case 0: return (rig_answer){.status = 400, .body = "{\"error\":\"invalid_client\"}"};
+    case 1: return (rig_answer){.status = 200, .body = "<html>"};
+    case 2: return bad_answer(m);
+    default: return (rig_answer){.rc = MCP_EACCESS};
+    }
+}
+
 static rig_answer answer(rig *r, const struct mcp_fetch *f)
 {
     model *m = (model *)r; /* the rig is its first member */
@@ -174,6 +185,8 @@ static rig_answer answer(rig *r, const struct mcp_fetch *f)
     for (int i = 0; i < ISSUERS; i++) {
         if (strncmp(f->url, issuers[i], strlen(issuers[i])) != 0)
             continue;
+        if (strstr(f->url, "/authorize?"))
+            return answer_page(m);
         return strstr(f->url, "/register") ? answer_register(m, i) : answer_issuer(m, i);
     }
     fail_msg("an unexpected request to %s", f->url);

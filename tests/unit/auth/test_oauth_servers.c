@@ -162,6 +162,7 @@ static void test_registered_before(void **state)
     static const step again[] = {
         {.url = PRM_URL, .answer = OK_ANSWER(PRM)},
         {.url = AS_URL, .answer = OK_ANSWER(AS_DCR)},
+        RECOGNIZED,
         {.url = ISSUER "/token", .has = {"client_id=c1"}, .answer = OK_ANSWER(TOKEN(1))},
         {.url = NULL}};
     static const step anew[] = {
@@ -217,6 +218,65 @@ static int never(mcp_oauth_client *client, const mcp_oauth_visit *visit, void *u
     return MCP_EACCESS;
 }
 
+/* A client that the authorization server does not know any more, or not with this address, which shows only in
+ * what it answers instead of its page, registers again. Any other answer is left to the browser. */
+static void test_recognized(void **state)
+{
+    static const struct {
+        rig_answer page;
+        bool known;
+    } cases[] = {
+        {{.rc = MCP_EACCESS}, true}, /* a redirect */
+        {{.status = 200, .body = "<html>"}, true},
+        {{.status = 400, .body = ERROR("invalid_client")}, false},
+        {{.status = 401, .body = ""}, false},
+        {{.status = 403, .body = "<html>"}, false},
+        {{.status = 404, .body = ""}, true},
+        {{.status = 405, .body = ""}, true},
+        {{.status = 429, .body = ""}, true},
+        {{.status = 503, .body = ""}, true},
+        {{.rc = MCP_ECLOSED}, true},
+        {{.rc = MCP_ELIMIT}, true},
+        {{.rc = MCP_ETIMEOUT}, true},
+    };
+    rig r;
+    play p;
+    (void)state;
+    for (size_t i = 0; i < MCP__COUNT(cases); i++) {
+        const step known[] = {
+            {.url = PRM_URL, .answer = OK_ANSWER(PRM)},
+            {.url = AS_URL, .answer = OK_ANSWER(AS_DCR)},
+            {.url = ISSUER "/authorize", .answer = cases[i].page},
+            {.url = ISSUER "/token", .has = {"client_id=c1"}, .answer = OK_ANSWER(TOKEN(1))},
+            {.url = NULL}};
+        const step unknown[] = {
+            {.url = PRM_URL, .answer = OK_ANSWER(PRM)},
+            {.url = AS_URL, .answer = OK_ANSWER(AS_DCR)},
+            {.url = ISSUER "/authorize", .answer = cases[i].page},
+            REGISTERED,
+            {.url = ISSUER "/token", .has = {"client_id=c2"}, .answer = OK_ANSWER(TOKEN(1))},
+            {.url = NULL}};
+        begin(&r, &p, cases[i].known ? known : unknown,
+              (mcp_oauth_client_options){.client_name = "x"});
+        rig_copy(r.record, sizeof(r.record), RECORD(REDIRECT, ""));
+        authorize(&r, CHALLENGE, "", MCP_OK);
+        assert_int_equal(r.visits, 1);
+        expect_token(&r, BEARER(1));
+        assert_int_equal(strstr(r.record, "c1") != NULL, cases[i].known);
+        end(&r, &p);
+    }
+    /* Where nobody can register, the person sees what the page says. */
+    static const step closed[] = {{.url = PRM_URL, .answer = OK_ANSWER(PRM)},
+                                  {.url = AS_URL, .answer = OK_ANSWER(AS)},
+                                  PAGE(.status = 400),
+                                  {.url = ISSUER "/token", .answer = OK_ANSWER(TOKEN(1))},
+                                  {.url = NULL}};
+    begin(&r, &p, closed, (mcp_oauth_client_options){.client_name = "x"});
+    rig_copy(r.record, sizeof(r.record), RECORD(REDIRECT, ""));
+    authorize(&r, CHALLENGE, "", MCP_OK);
+    end(&r, &p);
+}
+
 /* A registration is replaced together with the token: until then, the token before can be renewed. What
  * needs no person is done without one, and nothing is registered if the program says no. */
 static void test_registers_again(void **state)
@@ -257,6 +317,7 @@ static void test_registers_again(void **state)
     static const step twice[] = {
         {.url = PRM_URL, .answer = OK_ANSWER(PRM)},
         {.url = AS_URL, .answer = OK_ANSWER(AS_DCR)},
+        RECOGNIZED,
         {.url = PRM_URL, .answer = OK_ANSWER(PRM)},
         {.url = AS_URL, .answer = OK_ANSWER(AS_DCR)},
         REGISTERED,
@@ -498,6 +559,7 @@ int main(void)
         cmocka_unit_test(test_before_device),
         cmocka_unit_test(test_redirected_metadata),
         cmocka_unit_test(test_registered_before),
+        cmocka_unit_test(test_recognized),
         cmocka_unit_test(test_registers_again),
         cmocka_unit_test(test_stored),
         cmocka_unit_test(test_alone),
