@@ -354,6 +354,12 @@ int login_failure(const login *l)
     return login_exit_code(state.failed);
 }
 
+bool login_has_token(const login *l)
+{
+    mcp_oauth_state state = {.size = sizeof(state)};
+    return l && mcp_oauth_client_get_state(l->client, &state, NULL) == MCP_OK && state.has_token;
+}
+
 /* Waits for the end, unless the user interrupts: then the client ends with the session. */
 static int finish(login *l, int rc, const char *what)
 {

@@ -29,6 +29,8 @@ int login_end(login *l);
 bool login_is_wanted(const login *l);
 /* Returns the exit code for the last authorization if it failed, else EXIT_OK. `l` may be NULL. */
 int login_failure(const login *l);
+/* Returns whether requests have a token of a login. `l` may be NULL. */
+bool login_has_token(const login *l);
 /* Asks whether to log in, and does so. Returns EXIT_OK if the call can be repeated, or another code
  * after saying what to do. */
 int login_offer(login *l, const char *what);

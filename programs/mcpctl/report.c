@@ -123,6 +123,17 @@ static void hint_address(const char *url, const char *text)
         hint("is there an MCP server at %s?", url);
 }
 
+/* Some servers fail on a token that they do not know, instead of answering with 401. */
+static bool hint_token(const session *s, const char *text)
+{
+    if (!strstr(text, "HTTP status 5") || !login_has_token(s->login))
+        return false;
+    hint("it got the token of your login; if it does not know that any more, log in again: mcpctl "
+         "login %s",
+         server_label(s));
+    return true;
+}
+
 /* Detects a common mistake: the address of the server without the path of its endpoint. */
 static void hint_path(const char *url)
 {
@@ -192,7 +203,7 @@ static void hint_local(const ctl *c, int rc, const char *text)
             hint_command(s);
         else if (strstr(text, "certificate"))
             hint("SSL_CERT_FILE=FILE in the environment trusts the certificates in FILE");
-        else
+        else if (!hint_token(s, text))
             hint_address(server_label(s), text);
         if (!s->server->argv && strstr(text, "neither"))
             hint_path(s->server->url);

@@ -145,6 +145,18 @@ print(s.getsockname()[1])')/callback
     [[ $stderr == *"logged out of $root/mcp"* ]]
 }
 
+@test "a server that fails on a token that it does not know: stderr says how to log in again" {
+    gate fails
+    "$MCPCTL" login "$url"
+    [ "$("$MCPCTL" ls "$url")" = mem:secret ]
+    curl -s "$root/forget" >/dev/null
+    apart "$MCPCTL" ls "$url"
+    [ "$status" -eq 3 ]
+    [[ $stderr == *"HTTP status 500"*"token of your login"*"mcpctl login $url"* ]]
+    "$MCPCTL" login "$url"
+    [ "$("$MCPCTL" ls "$url")" = mem:secret ]
+}
+
 @test "login: a token without a type, and scopes as a list" {
     gate loose
     "$MCPCTL" login "$url"
