@@ -26,6 +26,7 @@ static const field grant_fields[] = {
     {"resource", offsetof(mcp__record_grant, resource), TEXT},
     {"client_id", offsetof(mcp__record_grant, client_id), TEXT},
     {"client_secret", offsetof(mcp__record_grant, client_secret), TEXT},
+    {"client_key", offsetof(mcp__record_grant, client_key), TEXT},
     {"redirect_uri", offsetof(mcp__record_grant, redirect_uri), TEXT},
     {"access_token", offsetof(mcp__record_grant, access_token), TEXT},
     {"refresh_token", offsetof(mcp__record_grant, refresh_token), TEXT},

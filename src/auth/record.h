@@ -3,8 +3,8 @@
  *     {"version":1,
  *      "clients":[{"issuer":…,"client_id":…,"client_secret":…,"method":…,"redirect_uri":…,
  *                  "secret_expires":…,"token_endpoint":…,"tried":…}],
- *      "grants":[{"issuer":…,"resource":…,"client_id":…,"client_secret":…,"access_token":…,
- *                 "redirect_uri":…,"refresh_token":…,"scope":…,"asked":…,"dpop":…,"dpop_key":…,
+ *      "grants":[{"issuer":…,"resource":…,"client_id":…,"client_secret":…,"client_key":…,
+ *                 "access_token":…,"redirect_uri":…,"refresh_token":…,"scope":…,"asked":…,"dpop":…,"dpop_key":…,
  *                 "expires":…,"token_endpoint":…}],
  *      "pins":[{"client_id":…,"issuer":…,"token_endpoint":…}]}
  *
@@ -46,7 +46,7 @@ typedef struct mcp__record_client {
 typedef struct mcp__record_grant {
     mcp_str issuer, resource, client_id; /* the key */
     /* Of a client that did not register itself, if a person has logged in. */
-    mcp_str client_secret, redirect_uri;
+    mcp_str client_secret, client_key, redirect_uri;
     mcp_str access_token, refresh_token;
     mcp_str scope;          /* granted */
     mcp_str requested;      /* asked for so far */

@@ -7,7 +7,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
-import { CLIENT, MACHINES, startIssuer } from './support/issuer.mjs';
+import { CLIENT, KEYED, MACHINES, startIssuer } from './support/issuer.mjs';
 import { browse } from './support/oauth.mjs';
 import { protect } from './support/protected.mjs';
 import { until } from './support/wait.mjs';
@@ -253,6 +253,24 @@ describe('mcpctl at a server that requires a login', { timeout: 180_000 + rounds
         const refused = done(await run(['login', server.url, ...words, '--issuer', issuer.issuer]), 8);
         assert.match(refused.stderr, /invalid_client/);
         assert.equal(requested('GET /auth') + requested('POST /reg'), 0);
+    });
+
+    it('gets more scopes with its key, with and without a person', async () => {
+        const key = join(home, 'key'), deep = server.uri('deep.txt');
+        writeFileSync(key, MACHINES.privateKey, { mode: 0o600 });
+        const machine = { MCPCTL_GRANT: 'client-credentials', MCPCTL_CLIENT_ID: MACHINES.key.client_id, MCPCTL_ISSUER: issuer.issuer, MCPCTL_KEY: key };
+        assert.equal(done(await run(['read', server.url, uri], { more: machine })).stdout, 'open.txt\n');
+        assert.equal(done(await run(['read', server.url, deep], { more: machine })).stdout, 'deep.txt\n');
+        assert.equal(done(await run(['read', server.url, uri, deep], { more: machine })).stdout, 'open.txt\ndeep.txt\n');
+        rmSync(store());
+        // A person's client. Commands after the login do not name it, or its key.
+        await login('--client-id', KEYED.client_id, '--key', key, '--issuer', issuer.issuer);
+        assert.equal(done(await run(['read', server.url, uri])).stdout, 'open.txt\n');
+        assert.match(done(await onTerminal(['read', server.url, deep], 'y\r')).stdout, /deep\.txt\r?\n$/);
+        await forget();
+        assert.equal(done(await run(['read', server.url, uri, deep])).stdout, 'open.txt\ndeep.txt\n');
+        done(await run(['logout', server.url]));
+        assert.equal(requested('POST /reg'), 0);
     });
 
     it('shows what its platform or an enterprise says of it', async () => {

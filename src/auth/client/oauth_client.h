@@ -80,7 +80,8 @@ typedef enum mcp__oauth_saving {
 /* The client as the authorization server knows it. The strings belong to the options, the record or
  * the flow. */
 typedef struct mcp__oauth_self {
-    mcp_str id, secret;
+    mcp_str id, secret, key_text;
+    const mcp__jwk *key; /* key_text; the client's or flow.key */
     mcp__auth_method method;
     bool registered; /* by itself, so that it can register again */
     bool known;      /* the members above are set */
@@ -117,6 +118,7 @@ typedef struct mcp__oauth_flow {
     mcp__protected server;
     mcp__issuer issuer;
     mcp__oauth_self self;
+    mcp__jwk *key; /* of an earlier login */
     mcp__registered registered;
     mcp__buf scope; /* the scopes to ask for */
     mcp__pkce pkce;
@@ -261,9 +263,9 @@ int mcp__oauth_know_self(mcp_oauth_client *c);
 int mcp__oauth_choose_method(mcp_oauth_client *c);
 /* Sets flow.self to the client that got a grant. Returns MCP_OK or MCP_ENOMEM. */
 int mcp__oauth_be_owner(mcp_oauth_client *c, const mcp__record_grant *grant);
-/* Returns the secret of flow.self that is stored with its tokens, so that it stays the client when later
- * programs do not name it: that of the options, if a person has logged in. */
-mcp_str mcp__oauth_kept_secret(const mcp_oauth_client *c);
+/* Returns whether the secret and the key of flow.self are stored with its tokens, so that it stays the client
+ * when later programs do not name it: those of the options, if a person has logged in. */
+bool mcp__oauth_keeps_self(const mcp_oauth_client *c);
 /* Checks that what was saved for flow.issuer may be sent to its token endpoint. Returns MCP__STEP_DONE
  * or MCP__STEP_FAILED. */
 mcp__oauth_step mcp__oauth_check_pins(mcp_oauth_client *c);

@@ -20,6 +20,10 @@ static int be(mcp_oauth_client *c, mcp_str id, mcp_str secret, bool registered)
                               .secret = mcp__oauth_keep(c, secret),
                               .registered = registered,
                               .known = true};
+    if (c->key && !registered) {
+        self->key = c->key;
+        self->key_text = mcp_str_from(c->o.client_key);
+    }
     return (id.len && !self->id.len) || (secret.len && !self->secret.len) ? MCP_ENOMEM : MCP_OK;
 }
 
@@ -34,11 +38,30 @@ static const mcp__record_grant *logged_in_as(const mcp_oauth_client *c)
     return r && mcp_str_eq(r->id, g->client_id) ? NULL : g;
 }
 
-/* Becomes the client of the options of an earlier login. Its secret goes only where it went then. */
+/* Takes the key of the client of an earlier login, if the options have none. One that cannot be read is as
+ * none: the authorization server says what it wants. */
+static int keep_key(mcp_oauth_client *c, mcp_str text)
+{
+    mcp__oauth_flow *f = &c->flow;
+    if (!text.len || f->self.key)
+        return MCP_OK;
+    mcp__jwk_free(f->key);
+    f->key = NULL;
+    int rc = mcp__signing_key_read(&c->crypto, text, &c->allocator, &f->key, NULL);
+    if (rc < 0)
+        return rc == MCP_ENOMEM ? rc : MCP_OK;
+    f->self.key = f->key;
+    f->self.key_text = mcp__oauth_keep(c, text);
+    return f->self.key_text.len ? MCP_OK : MCP_ENOMEM;
+}
+
+/* Becomes the client of the options of an earlier login. Its secret and key are used only where they were used
+ * then. */
 static int be_as_before(mcp_oauth_client *c, const mcp__record_grant *g)
 {
     bool same = mcp_str_eq(g->token_endpoint, c->flow.issuer.token);
-    return be(c, g->client_id, same ? g->client_secret : (mcp_str){0}, false);
+    int rc = be(c, g->client_id, same ? g->client_secret : (mcp_str){0}, false);
+    return rc == MCP_OK && same ? keep_key(c, g->client_key) : rc;
 }
 
 static bool may_register(const mcp_oauth_client *c)
@@ -96,10 +119,9 @@ int mcp__oauth_be_owner(mcp_oauth_client *c, const mcp__record_grant *grant)
     return be_as_before(c, grant);
 }
 
-mcp_str mcp__oauth_kept_secret(const mcp_oauth_client *c)
+bool mcp__oauth_keeps_self(const mcp_oauth_client *c)
 {
-    const mcp__oauth_self *self = &c->flow.self;
-    return may_register(c) && !self->registered && !self->is_new ? self->secret : (mcp_str){0};
+    return may_register(c) && !c->flow.self.registered && !c->flow.self.is_new;
 }
 
 /* ---- REGISTER -------------------------------------------------------------------------------- */
@@ -131,7 +153,7 @@ int mcp__oauth_choose_method(mcp_oauth_client *c)
     }
     return mcp__oauth_fault_code(
         mcp__auth_method_choose(f->issuer.methods, method, f->self.secret.len != 0,
-                                c->key && !f->self.registered, &f->self.method, &f->error));
+                                f->self.key != NULL, &f->self.method, &f->error));
 }
 
 mcp_str mcp__oauth_resource(const mcp_oauth_client *c)

@@ -185,7 +185,7 @@ static void make_grant(mcp_oauth_client *c, const mcp__record_grant *old, mcp__b
 {
     const mcp__oauth_flow *f = &c->flow;
     const mcp__token_answer *t = &f->token;
-    bool same_scopes = f->refreshed && old;
+    bool same_scopes = f->refreshed && old, keeps = mcp__oauth_keeps_self(c);
     if (old && !same_scopes)
         mcp__oauth_add_scopes(requested, old->requested);
     if (!same_scopes)
@@ -194,7 +194,8 @@ static void make_grant(mcp_oauth_client *c, const mcp__record_grant *old, mcp__b
     *ret = (mcp__record_grant){.issuer = f->issuer.issuer,
                                .resource = f->resource,
                                .client_id = f->self.id,
-                               .client_secret = mcp__oauth_kept_secret(c),
+                               .client_secret = keeps ? f->self.secret : (mcp_str){0},
+                               .client_key = keeps ? f->self.key_text : (mcp_str){0},
                                .access_token = t->access_token,
                                .refresh_token = t->refresh_token,
                                .scope = t->has_scope ? t->scope : scope,

@@ -218,6 +218,7 @@ void mcp__oauth_drop(mcp_oauth_client *c)
     mcp__protected_clear(&f->server);
     mcp__issuer_clear(&f->issuer);
     mcp__registered_clear(&f->registered);
+    mcp__jwk_free(f->key);
     mcp__device_answer_clear(&f->device);
     mcp__token_answer_clear(&f->token);
     mcp__buf_free(&f->scope);

@@ -71,7 +71,7 @@ int mcp__oauth_authenticate(mcp_oauth_client *c, mcp__buf *form, mcp__buf *autho
     mcp__oauth_client_id client = {.id = f->self.id,
                                    .method = f->self.method,
                                    .secret = f->self.secret,
-                                   .key = c->key,
+                                   .key = f->self.key,
                                    .audience = f->issuer.issuer,
                                    .now = mcp__oauth_seconds(c),
                                    .random = random};

@@ -17,6 +17,14 @@ function makeAdapter() {
         for (const [key, entry] of entries) if (key.startsWith(`${model}:`) && so(entry)) return entry;
     };
     return class {
+        static forget() {
+            entries.clear();
+        }
+
+        static clients() {
+            return [...entries.keys()].filter(key => key.startsWith('Client:')).length;
+        }
+
         constructor(model) {
             this.model = model;
         }
@@ -85,6 +93,12 @@ export const MACHINES = {
     },
     privateKey: pair.privateKey,
 };
+// A client with that key at which people log in.
+export const KEYED = {
+    client_id: 'person-with-key', redirect_uris: [REDIRECT], application_type: 'native', jwks: MACHINES.key.jwks,
+    token_endpoint_auth_method: 'private_key_jwt', token_endpoint_auth_signing_alg: 'ES256',
+    grant_types: ['authorization_code', 'refresh_token'],
+};
 
 const registered = [
     {
@@ -99,7 +113,7 @@ const registered = [
         client_id: INTROSPECTOR.id, client_secret: INTROSPECTOR.secret, redirect_uris: [], response_types: [],
         grant_types: [],
     },
-    MACHINES.secret, MACHINES.key,
+    MACHINES.secret, MACHINES.key, KEYED,
 ];
 
 const groupsOf = { alice: ['staff', 'admins'], bob: ['staff'] };
@@ -195,6 +209,8 @@ const defaults = {
 //   settings    see above
 //   requests    "METHOD /path" of each request
 //   rotate()    changes the keys; the old ones stay in the key set if `keep` is true
+//   forget()    forgets clients that have registered, logins and tokens, and changes the keys
+//   registered() how many clients have registered themselves
 //   mint()      signs an access token with any claims
 //   close()
 export async function startIssuer({ port = 0, ...options } = {}) {
@@ -225,6 +241,11 @@ export async function startIssuer({ port = 0, ...options } = {}) {
         async rotate({ keep = false } = {}) {
             use([...await makeKeys(), ...keep ? keys : []]);
         },
+        async forget() {
+            adapter.forget();
+            await this.rotate();
+        },
+        registered: () => adapter.clients(),
         // A claim that is undefined is left out. `key` is a private JWK.
         async mint(claims = {}, { key, ...header } = {}) {
             const signed = key ?? keys.find(k => k.alg === (header.alg ?? settings.alg));

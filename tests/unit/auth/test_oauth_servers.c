@@ -147,6 +147,45 @@ static void test_key(void **state)
     end(&r, &p);
 }
 
+/* The key of a client with which a person has logged in is stored with the tokens, and a later program, which
+ * does not name it, uses it to renew them and to get more scopes. It goes nowhere else. */
+static void test_kept_key(void **state)
+{
+#define KEYED \
+    AS_HEAD(ISSUER) PKCE ",\"token_endpoint_auth_methods_supported\":[\"private_key_jwt\"]}"
+    static const step first[] = {{.url = PRM_URL, .answer = OK_ANSWER(PRM)},
+                                 {.url = AS_URL, .answer = OK_ANSWER(KEYED)},
+                                 {.url = ISSUER "/token",
+                                  .has = {"code=", "client_assertion=eyJ"},
+                                  .answer = OK_ANSWER(TOKEN(1))},
+                                 {.url = NULL}};
+    static const step later[] = {
+        {.url = PRM_URL, .answer = OK_ANSWER(PRM)},
+        {.url = AS_URL, .answer = OK_ANSWER(KEYED)},
+        {.url = ISSUER "/token",
+         .has = {"refresh_token=rt-1", "client_assertion=eyJ", "client_id=me"},
+         .answer = {.status = 400, .body = ERROR("invalid_grant")}},
+        {.url = ISSUER "/token",
+         .has = {"code=", "client_assertion=eyJ", "client_id=me"},
+         .answer = OK_ANSWER(TOKEN(2))},
+        {.url = NULL}};
+    rig r;
+    play p;
+    static char record[1 << 16];
+    (void)state;
+    begin(&r, &p, first,
+          (mcp_oauth_client_options){
+              .client_id = "me", .client_key = pem_keys[0].pem, .issuer = ISSUER});
+    authorize(&r, CHALLENGE, "", MCP_OK);
+    rig_copy(record, sizeof(record), r.record);
+    end(&r, &p);
+    begin(&r, &p, later, (mcp_oauth_client_options){.client_name = "x"});
+    rig_copy(r.record, sizeof(r.record), record);
+    authorize(&r, CHALLENGE, "", MCP_OK);
+    expect_token(&r, BEARER(2));
+    end(&r, &p);
+}
+
 /* ---- records --------------------------------------------------------------------------------- */
 
 #define REGISTERED                                                                              \
@@ -556,6 +595,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_deviations),
         cmocka_unit_test(test_key),
+        cmocka_unit_test(test_kept_key),
         cmocka_unit_test(test_before_device),
         cmocka_unit_test(test_redirected_metadata),
         cmocka_unit_test(test_registered_before),

@@ -37,6 +37,7 @@ static const mcp__record_grant grant = {.issuer = {"https://a", 9},
                                         .resource = {"https://m", 9},
                                         .client_id = {"id", 2},
                                         .client_secret = {"gs", 2},
+                                        .client_key = {"gk", 2},
                                         .redirect_uri = {"http://127.0.0.1:2/cb", 21},
                                         .access_token = {"at", 2},
                                         .refresh_token = {"rt", 2},
@@ -51,11 +52,11 @@ static const mcp__record_grant grant = {.issuer = {"https://a", 9},
     "{\"issuer\":\"https://a\",\"client_id\":\"id\",\"client_secret\":\"s\",\"method\":"     \
     "\"client_secret_basic\",\"redirect_uri\":\"http://127.0.0.1:1/cb\",\"token_endpoint\":" \
     "\"https://a/t\",\"secret_expires\":5}"
-#define GRANT                                                                             \
-    "{\"issuer\":\"https://a\",\"resource\":\"https://m\",\"client_id\":\"id\","          \
-    "\"client_secret\":\"gs\",\"redirect_uri\":\"http://127.0.0.1:2/cb\","                \
-    "\"access_token\":\"at\",\"refresh_token\":\"rt\",\"scope\":\"x\",\"asked\":\"x y\"," \
-    "\"dpop\":true,\"dpop_key\":\"{\\\"k\\\":\\\"v\\\"}\",\"expires\":1700000000,"        \
+#define GRANT                                                                                    \
+    "{\"issuer\":\"https://a\",\"resource\":\"https://m\",\"client_id\":\"id\","                 \
+    "\"client_secret\":\"gs\",\"client_key\":\"gk\",\"redirect_uri\":\"http://127.0.0.1:2/cb\"," \
+    "\"access_token\":\"at\",\"refresh_token\":\"rt\",\"scope\":\"x\",\"asked\":\"x y\","        \
+    "\"dpop\":true,\"dpop_key\":\"{\\\"k\\\":\\\"v\\\"}\",\"expires\":1700000000,"               \
     "\"token_endpoint\":\"https://a/t\"}"
 
 static void test_changes(void **state)
