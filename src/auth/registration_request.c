@@ -1,4 +1,6 @@
 /* registration_request.c: see registration_request.h. */
+#include <stdio.h>
+
 #include "auth/registration_request.h"
 #include "auth/token_answer.h"
 
@@ -100,6 +102,25 @@ static mcp__oauth_fault read_members(mcp__registered *ret, mcp_str url, mcp_erro
     return MCP__OAUTH_OK;
 }
 
+/* A refusal that has no code of its own for registrations: the status, and what the server says about it. */
+static mcp__oauth_fault refused(int status, mcp_str body, mcp_str url,
+                                const mcp_allocator *allocator, mcp_error *error)
+{
+    char what[32], why[256];
+    mcp_json_doc *doc = NULL;
+    if (mcp_json_parse(body, NULL, mcp__allocator(allocator), &doc, NULL) != MCP_OK)
+        return mcp__oauth_answer_fail(error, MCP__OAUTH_REGISTER_REFUSED, status, body, url);
+    mcp_str code = mcp_json_string(mcp_json_get(mcp_json_root(doc), "error"));
+    mcp_str text = mcp_json_string(mcp_json_get(mcp_json_root(doc), "error_description"));
+    snprintf(what, sizeof(what), "HTTP %d", status);
+    snprintf(why, sizeof(why), "%.*s%s%.*s", (int)MCP__MIN(code.len, 64), code.len ? code.ptr : "",
+             text.len ? ", " : "", (int)MCP__MIN(text.len, 180), text.len ? text.ptr : "");
+    mcp__oauth_fault fault = mcp__oauth_fail_named(error, MCP__OAUTH_REGISTER_REFUSED,
+                                                   mcp_str_from(what), mcp_str_from(why), url);
+    mcp_json_free(doc);
+    return fault;
+}
+
 mcp__oauth_fault mcp__registered_read(mcp__registered *ret, int status, mcp_str body, mcp_str url,
                                       const mcp_allocator *allocator, mcp_error *error)
 {
@@ -110,7 +131,7 @@ mcp__oauth_fault mcp__registered_read(mcp__registered *ret, int status, mcp_str 
     if (fault == MCP__OAUTH_ANSWER_STATUS ||
         (mcp__oauth_is_error(fault) && fault != MCP__OAUTH_INVALID_REDIRECT &&
          fault != MCP__OAUTH_INVALID_METADATA))
-        return mcp__oauth_answer_fail(error, MCP__OAUTH_REGISTER_REFUSED, status, body, url);
+        return refused(status, body, url, allocator, error);
     return fault;
 }
 

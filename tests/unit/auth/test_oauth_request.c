@@ -309,7 +309,13 @@ static const struct {
     {403, "Forbidden", MCP__OAUTH_REGISTER_REFUSED, "", "", "",
      "HTTP 403 Forbidden (" URL "); register a client by hand and set client-id", 0},
     {401, "{\"error\":\"access_denied\"}", MCP__OAUTH_REGISTER_REFUSED, "", "", "",
-     "HTTP 401 (" URL ")", 0},
+     "HTTP 401 access_denied (" URL ")", 0},
+    {403,
+     "{\"error\":\"insufficient_scope\",\"error_description\":\"Policy 'Trusted Hosts' rejected "
+     "it\"}",
+     MCP__OAUTH_REGISTER_REFUSED, "", "", "",
+     "HTTP 403 insufficient_scope, Policy 'Trusted Hosts' rejected it (" URL ")", 0},
+    {500, "{\"x\":1}", MCP__OAUTH_REGISTER_REFUSED, "", "", "", "HTTP 500 (" URL ")", 0},
 };
 
 static void test_registered(void **state)
