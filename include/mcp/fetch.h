@@ -58,6 +58,8 @@ typedef struct mcp_fetch_options {
     const char *dpop; /* the value of the header DPoP (RFC 9449); copied */
     bool same_origin; /* follow redirects only to the origin of `url`; another one: MCP_EACCESS */
     bool reserved[7]; /* always false */
+    /* The value of the header MCP-Protocol-Version; copied. For authorization servers of 2025-03-26. */
+    const char *protocol_version;
 } mcp_fetch_options;
 
 #ifdef __cplusplus

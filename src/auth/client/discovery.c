@@ -218,8 +218,11 @@ static mcp__oauth_step ask_issuer(mcp_oauth_client *c)
         next = mcp__oauth_failed_with(c, rc < 0 ? rc : url.failed,
                                       "the metadata of %.*s cannot be asked for",
                                       MCP__SHOWN(f->queried_issuer, 100));
-    else
-        next = mcp__oauth_send(c, &(mcp__oauth_request){.what = "server metadata", .url = url.ptr});
+    else /* only 2025-03-26 wants its name here (basic/authorization, "Server Metadata Discovery Headers") */
+        next = mcp__oauth_send(
+            c, &(mcp__oauth_request){.what = "server metadata",
+                                     .url = url.ptr,
+                                     .revision = c->o.legacy_endpoints ? "2025-03-26" : NULL});
     mcp__buf_free(&url);
     return next;
 }

@@ -204,7 +204,7 @@ mcp__oauth_step mcp__oauth_unless(mcp_oauth_client *c, mcp__oauth_fault fault,
 /* A request of the flow. All strings are copied by the host. */
 typedef struct mcp__oauth_request {
     const char *what; /* as in mcp_oauth_step.what */
-    const char *url, *accept, *form, *json, *authorization, *dpop;
+    const char *url, *accept, *form, *json, *authorization, *dpop, *revision;
     bool poll; /* does not count */
     bool stay; /* a redirect ends it, with MCP_EACCESS */
 } mcp__oauth_request;

@@ -187,7 +187,8 @@ mcp__oauth_step mcp__oauth_send(mcp_oauth_client *c, const mcp__oauth_request *r
                            .form = request->form,
                            .authorization = request->authorization,
                            .json = request->json,
-                           .dpop = request->dpop};
+                           .dpop = request->dpop,
+                           .protocol_version = request->revision};
     if (!request->poll && ++c->flow.requests > MOST_REQUESTS)
         return mcp__oauth_failed_with(c, MCP_ELIMIT, "the authorization took more than %d requests",
                                       MOST_REQUESTS);

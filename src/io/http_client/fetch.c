@@ -87,6 +87,9 @@ static int add_headers(mcp__headers *headers, const mcp_fetch_options *o)
                                       : MCP_STR("application/json"));
     if (rc == MCP_OK && o->authorization)
         rc = mcp__headers_add(headers, MCP_STR("Authorization"), mcp_str_from(o->authorization));
+    if (rc == MCP_OK && o->protocol_version)
+        rc = mcp__headers_add(headers, MCP_STR("MCP-Protocol-Version"),
+                              mcp_str_from(o->protocol_version));
     if (rc == MCP_OK && o->dpop)
         rc = mcp__headers_add(headers, MCP_STR("DPoP"), mcp_str_from(o->dpop));
     return rc;

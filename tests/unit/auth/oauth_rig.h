@@ -137,6 +137,8 @@ static inline int rig_fetch(const mcp_fetch_options *o, mcp_fetch **ret, mcp_err
     struct mcp_fetch *f = &r->fetch;
     assert_false(f->used); /* one at a time */
     assert_true(o->same_origin && o->max_bytes && o->timeout_ms);
+    bool legacy = r->options.legacy_endpoints && strstr(o->url, "/.well-known/");
+    assert_string_equal(o->protocol_version ? o->protocol_version : "", legacy ? "2025-03-26" : "");
     assert_int_equal(o->no_redirect, strstr(o->url, "/authorize?") != NULL);
     if (r->memory.fail_at && ++r->memory.calls == r->memory.fail_at) {
         snprintf(error->text, sizeof(error->text), "no memory");
@@ -267,6 +269,7 @@ static inline int open_rig(rig *r, mcp_oauth_client_options o)
                              .load = rig_load,
                              .save = rig_save};
     mcp_error error = {0};
+    r->options = o;
     o.size = sizeof(o);
     o.server = o.server ? o.server : SERVER;
     o.redirect_uri = r->alone ? NULL : REDIRECT;

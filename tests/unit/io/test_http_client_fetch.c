@@ -148,14 +148,16 @@ static void test_fetch(void **state)
 
 static void echo(script_connection *c, const script_request *r)
 {
-    char type[512], secret[512], proof[512], text[16384];
+    char type[512], secret[512], proof[512], revision[512], text[16384];
 
     if (strcmp(r->path, "/moved") == 0) {
         script_reply(c, "307 x", "Location: /echo", "");
         return;
     }
-    snprintf(text, sizeof(text), "%s %s|%s|%s%s", r->method, script_header(r, "Content-Type", type),
-             script_header(r, "Authorization", secret), script_header(r, "DPoP", proof), r->body);
+    snprintf(text, sizeof(text), "%s %s|%s|%s%s%s", r->method,
+             script_header(r, "Content-Type", type), script_header(r, "Authorization", secret),
+             script_header(r, "DPoP", proof), r->body,
+             script_header(r, "MCP-Protocol-Version", revision));
     script_reply(c, "200 OK",
                  "Cache-Control: max-age=60\r\ncache-control: private\r\nDPoP-Nonce: n-1\r\n"
                  "WWW-Authenticate: A b=c\r\nWWW-Authenticate: D",
@@ -205,6 +207,10 @@ static void test_form(void **state)
         if (f.rc < 0)
             assert_non_null(strstr(f.text, "may contain secrets"));
     }
+    mcp_fetch_options old = {.allow_private = true, .protocol_version = "2025-03-26"};
+    assert_int_equal(fetch(&f, "/moved", &old, NULL), MCP_OK);
+    wait_for_it(&f);
+    assert_string_equal(f.body, "GET ||2025-03-26");
     mcp_fetch_options bad = {.allow_private = true, .authorization = "a\r\nb: c"};
     assert_int_equal(fetch(&f, "/echo", &bad, NULL), MCP_EINVAL);
     mcp_fetch_options two = {.allow_private = true, .form = "a", .json = "{}"};
