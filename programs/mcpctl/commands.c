@@ -253,9 +253,8 @@ const command commands[] = {
                    "between it and the servers, until Ctrl-C. The servers are a command after --, "
                    "names, addresses, and those of the files of --servers. Only the browser that "
                    "is opened gets in: it exchanges a code, which is valid once and for 60 "
-                   "seconds, for a secret that the page keeps in memory. After a reload of the "
-                   "page, press Enter in the terminal to open it again. --no-open prints the "
-                   "address. It is a program of its own, mcpctl-web.",
+                   "seconds, for a secret that its tab keeps, also when the page is loaded again. "
+                   "Enter in the terminal opens another page. --no-browser prints the address. It is a program of its own, mcpctl-web.",
     },
     {
         .name = "login",

@@ -166,6 +166,15 @@ static void hint_capability(const mcp_json *needed)
         hint_missing(needed);
 }
 
+void report_unknown_uri(const char *uri)
+{
+    if (has_scheme(uri))
+        hint("'mcpctl ls' lists the resources of this server");
+    else
+        hint("that is not a URI: 'mcpctl find %s' shows the URIs of resources with such a name",
+             name_of_path(uri));
+}
+
 static void hint_remote(const ctl *c, const char *what, const mcp_json *object)
 {
     if (!mcp_client_revision(c->session->client)) { /* the server did not start */
@@ -177,11 +186,8 @@ static void hint_remote(const ctl *c, const char *what, const mcp_json *object)
     int64_t code = mcp_json_int(mcp_json_get(object, "code"), 0);
     /* These are the codes for an unknown resource, before and since 2026-07-28. */
     bool unknown = strncmp(what, "read ", 5) == 0 && (code == -32002 || code == -32602);
-    if (unknown && !has_scheme(what + 5))
-        hint("that is not a URI: 'mcpctl find %s' shows the URIs of resources with such a name",
-             name_of_path(what + 5));
-    else if (unknown)
-        hint("'mcpctl ls' lists the resources of this server");
+    if (unknown)
+        report_unknown_uri(what + 5);
     else if (strcmp(what, "complete") == 0 && code == -32602)
         hint("'mcpctl prompts' and 'mcpctl template' list what can be completed");
     else if (missing_capability(object))

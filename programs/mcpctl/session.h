@@ -19,6 +19,7 @@ int exit_code_of(int rc);
 int exit_code_of_error(const mcp_json *error); /* for MCP_EREMOTE */
 void session_report(const ctl *c, const char *what, int rc, const mcp_json *result,
                     const mcp_error *error);
+void report_unknown_uri(const char *uri); /* the advice */
 
 /* questions.c: input requests of the server. The first is the client's callback, which only queues
  * the request; the second asks the user, outside of all callbacks. */

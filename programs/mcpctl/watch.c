@@ -70,6 +70,18 @@ static void note_all(watching *w, const mcp_subscription *subscription)
             note(w, (mcp_change)kind, MCP_STR(""));
 }
 
+/* Of the URIs, or of the lists, none is announced. */
+static void say_refused(const ctl *c, const char *why)
+{
+    if (!c->n_args) {
+        say("the server does not announce changes: %s", why);
+        return;
+    }
+    for (size_t i = 0; i < c->n_args; i++)
+        say("the server does not announce changes to %s: %s", c->args[i], why);
+    report_unknown_uri(c->args[0]);
+}
+
 static void on_state(mcp_client *client, mcp_subscription *subscription,
                      mcp_subscription_state state, const mcp_error *error, void *user)
 {
@@ -97,7 +109,7 @@ static void on_state(mcp_client *client, mcp_subscription *subscription,
         w->gap = true;
         break;
     case MCP_SUBSCRIPTION_REFUSED:
-        say("the server does not announce changes: %s", error ? error->text : "");
+        say_refused(c, error ? error->text : "");
         w->refused = true;
         break;
     }

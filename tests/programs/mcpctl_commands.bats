@@ -322,6 +322,17 @@ web() {
     [ "$status" -eq 143 ]
 }
 
+@test "watch: what is no URI, and what the server does not have" {
+    mkdir folder
+    echo >folder/a
+    run "$MCPCTL" watch folder/a -- "$MCPD" folder
+    [ "$status" -eq 1 ]
+    [[ $output == *"does not announce changes to folder/a:"*"that is not a URI: 'mcpctl find a'"* ]]
+    run "$MCPCTL" watch file:///etc/passwd file:///etc/group -- "$MCPD" folder
+    [ "$status" -eq 1 ]
+    [[ $output == *"changes to file:///etc/passwd:"*"changes to file:///etc/group:"*"'mcpctl ls' lists"* ]]
+}
+
 @test "watch: a resource that cannot be read yet is reported and awaited; missing notifications are reported" {
     mkdir folder
     local revision pid
