@@ -40,6 +40,12 @@ static size_t entries_of(const char *path)
     return n > 2 ? n - 2 : 0;
 }
 
+static void say_folder(const char *path, size_t n)
+{
+    doctor_find(FINDING_OK, "source", "%s: a folder of %zu %s", path, n,
+                n == 1 ? "entry" : "entries");
+}
+
 static void look_at_path(const char *path)
 {
     struct stat st;
@@ -49,9 +55,10 @@ static void look_at_path(const char *path)
         doctor_find(FINDING_WRONG, "source", "%s: its entries cannot be opened: %s", path,
                     strerror(errno));
     else if (S_ISDIR(st.st_mode))
-        doctor_find(FINDING_OK, "source", "%s: a folder of %zu entries", path, entries_of(path));
+        say_folder(path, entries_of(path));
     else if (S_ISREG(st.st_mode))
-        doctor_find(FINDING_OK, "source", "%s: a file of %lld bytes", path, (long long)st.st_size);
+        doctor_find(FINDING_OK, "source", "%s: a file of %lld %s", path, (long long)st.st_size,
+                    st.st_size == 1 ? "byte" : "bytes");
     else
         doctor_find(FINDING_WRONG, "source", "%s: neither a folder nor a file", path);
 }

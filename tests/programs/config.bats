@@ -189,6 +189,9 @@ END
     run -0 --separate-stderr "$MCPD" --config access.json --prompts prompts --doctor
     [[ "$output" == *"ok      configuration: access.json: it is valid"* ]]
     [[ "$output" == *"ok      source: $PWD/docs: a folder of 3 entries"* ]]
+    run -0 "$MCPD" --prompts prompts --doctor prompts
+    [[ "$output" == *"prompts: a folder of 1 entry"$'\n'* ]]
+    run -0 --separate-stderr "$MCPD" --config access.json --prompts prompts --doctor
     [[ "$output" == *"ok      tool: date: runs date in $PWD"* ]]
     [[ "$output" == *"ok      http: 127.0.0.1:0: free, HTTP, with tokens"* ]]
     [[ "$output" == *"as alice:"*"5 resources"*"as bob:"*"3 resources"* ]]
