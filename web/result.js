@@ -2,14 +2,20 @@
 
 import { h } from "./dom.js";
 import { jsonView } from "./json.js";
-import { showBlock } from "./view.js";
+import { rowsOf } from "./table.js";
+import { showBlock, showContents } from "./view.js";
+
+// Whether a value is rows of a database, which are shown as those of a resource.
+const isRows = value => Array.isArray(value?.columns) && rowsOf(value) !== undefined;
 
 export async function showResult(app, result, outputSchema) {
     const parts = [];
     if (result.isError) parts.push(h("p.error", { role: "alert" }, "The tool reports an error:"));
     if (result.structuredContent !== undefined) {
         parts.push(h("h3", {}, "Structured result"));
-        parts.push(jsonView(result.structuredContent, 3));
+        parts.push(isRows(result.structuredContent)
+            ? showContents(app, { text: JSON.stringify(result.structuredContent, null, 2), mimeType: "application/json" })
+            : jsonView(result.structuredContent, 3));
     } else if (outputSchema && !result.isError) {
         parts.push(h("p.error", { role: "alert" }, "The tool has a schema for its result, but the result has no structured content."));
     }

@@ -257,6 +257,25 @@ describe('the page of mcpd', { timeout: 120_000, skip: missing }, () => {
         front.stop();
     });
 
+    it('shows the rows that a tool returns as a table', async () => {
+        const structuredContent = { columns: ['id', 'who'], rows: [[1, 'ada'], [2, null]], truncated: false };
+        const front = await inFrontOf(server.url, endpoint({
+            'tools/list': () => ({ tools: [{ name: 'query', inputSchema: { type: 'object' } }] }),
+            'tools/call': () => ({ content: [{ type: 'text', text: 'two rows' }], structuredContent }),
+        }, { tools: {} }));
+        const other = await open(browser, front.url);
+        await other.panel('tools');
+        await press(other.locator('[data-panel=tools] .row:visible', { hasText: 'query' }).first());
+        await other.click('button:has-text("Call…")');
+        await other.click('dialog button.primary');
+        assert.deepEqual(await other.locator('.table tbody tr').allInnerTexts(), ['1\tada', '2\tNULL']);
+        assert.ok(await other.getByRole('button', { name: 'Tree' }).isVisible());
+        await checkAccess(other, 'a result with rows');
+        assert.deepEqual(other.faults(), []);
+        await other.context().close();
+        front.stop();
+    });
+
     // Without a pointer: to each panel with the arrows, into its list with "/", and to an entry with Enter.
     it('is used by the keyboard in every panel', async () => {
         const keys = await open(browser, server.url.replace('/mcp', '/'));
