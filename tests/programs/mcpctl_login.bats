@@ -105,7 +105,8 @@ time.sleep(3600)' "$port" >taken 3>&- &
     registered 3
     # What shows this is one request, whose state is a secret in the trace, too.
     [ "$(jq -s '[.[].oauth | select(.what == "authorization" and .status == 400)] | length' steps)" = 1 ]
-    ! grep -q 'state=[^*]' steps
+    run grep 'state=[^*]' steps
+    [ "$status" -eq 1 ]
     [ "$("$MCPCTL" ls "$url")" = mem:secret ]
     apart "$MCPCTL" logout "$url"
     [[ $stderr == *"logged out of $url"* ]]
