@@ -22,7 +22,11 @@ export async function start(command, args, ready, endsWell = true) {
         clearTimeout(late);
         if (endsWell) assert.equal(end, 0, server.stderr);
     };
-    await until(async () => end !== undefined || ready(server), () => `a server; ${server.stderr}`, 20_000);
+    // A server in Python may take ten seconds to import what it needs, where other programs run.
+    await until(async () => end !== undefined || ready(server), () => `a server; ${server.stderr}`, 200_000).catch(error => {
+        child.kill('SIGKILL');
+        throw error;
+    });
     assert.equal(end, undefined, `the server ended: ${server.stderr}`);
     return server;
 }

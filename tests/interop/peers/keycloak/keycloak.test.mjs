@@ -1,54 +1,17 @@
 // mcpd with tokens of Keycloak. See run.
 
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { INTROSPECTOR } from './support/issuer.mjs';
+import { RESOURCE, startKeycloak } from './support/keycloak.mjs';
 import { challengeOf, logIn, makePair, prove, refresh, revoke } from './support/oauth.mjs';
 import { clients, dial } from './support/peers.mjs';
 import { protect } from './support/protected.mjs';
 import { MemoryProvider } from './support/provider.mjs';
 import { ask, textOf } from './support/raw.mjs';
-import { freePort } from './support/server.mjs';
-import { until } from './support/wait.mjs';
 
-const home = process.env.KEYCLOAK;
-const RESOURCE = 'http://127.0.0.1:8642/mcp';
 const BOTH = 'mcp:read mcp:write';
-
-// Runs Keycloak with the realm of realm.json and a new database.
-async function startKeycloak() {
-    rmSync(join(home, 'data'), { recursive: true, force: true });
-    mkdirSync(join(home, 'data/import'), { recursive: true });
-    writeFileSync(join(home, 'data/import/realm.json'),
-        readFileSync('realm.json', 'utf8').replaceAll('@RESOURCE@', RESOURCE));
-    const port = await freePort();
-    const args = ['start-dev', '--import-realm', '--http-host=127.0.0.1', `--http-port=${port}`, '--features=dpop'];
-    const child = spawn(join(home, 'bin/kc.sh'), args, { stdio: ['ignore', 'pipe', 'inherit'], detached: true });
-    let output = '';
-    child.stdout.setEncoding('utf8').on('data', text => (output += text));
-    const ended = once(child, 'exit');
-    const issuer = `http://127.0.0.1:${port}/realms/mcp`;
-    const stop = async () => {
-        process.kill(-child.pid, 'SIGTERM');
-        await ended;
-    };
-    const ready = async () => {
-        assert.equal(child.exitCode, null, output);
-        return fetch(issuer).then(response => response.ok, () => false);
-    };
-    try {
-        await until(ready, () => `Keycloak: ${output}`, 300_000);
-    } catch (error) {
-        await stop();
-        throw error;
-    }
-    return { issuer, stop };
-}
 
 describe('Keycloak', { timeout: 600_000 }, () => {
     let keycloak, server;

@@ -7,44 +7,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { promisify } from 'node:util';
+import { startExample, USER } from './support/examples.mjs';
 import { startIssuer } from './support/issuer.mjs';
 import { startClient } from './support/oauth-client.mjs';
 import { browse } from './support/oauth.mjs';
 import { protect } from './support/protected.mjs';
-import { foreign, freePort } from './support/server.mjs';
-import { until } from './support/wait.mjs';
 
 const peers = process.env.OAUTH_PEERS.split(' ');
-const answers = url => fetch(url).then(response => response.ok, () => false);
-
-// Starts the MCP server and the authorization server of an example. Returns the URL of the first, and stop().
-async function startExample(peer) {
-    const [mcp, as] = [await freePort(), await freePort()];
-    const stops = [];
-    const run = async (command, args, port, more = {}) => {
-        const server = await foreign('env', [...Object.entries(more).map(([k, v]) => `${k}=${v}`), command, ...args], port);
-        stops.push(server.stop);
-    };
-    if (peer === 'ts1') {
-        const script = join(process.env.PACKAGES, 'node_modules/@modelcontextprotocol/sdk/dist/esm/examples/server/simpleStreamableHttp.js');
-        await run(process.execPath, [script, '--oauth', '--oauth-strict'], mcp, { MCP_PORT: mcp, MCP_AUTH_PORT: as });
-    } else {
-        const [python, examples] = ['PYTHON', 'EXAMPLES'].map(what => process.env[`${peer.toUpperCase()}_${what}`]);
-        const module = name => ['-c', `import sys; sys.path += ${JSON.stringify([examples, join(examples, '../../../packages')])}; from mcp_simple_auth.${name} import main; main()`];
-        await run(python, [...module('auth_server'), `--port=${as}`], as);
-        await run(python, [...module('server'), `--port=${mcp}`, `--auth-server=http://localhost:${as}`, '--oauth-strict'], mcp);
-    }
-    const metadata = `http://localhost:${as}/.well-known/oauth-authorization-server`;
-    await until(() => answers(metadata), metadata, 20_000);
-    return { url: `http://localhost:${mcp}/mcp`, stop: () => Promise.all(stops.map(stop => stop())) };
-}
-
 // A user who fills in the form of the examples.
 const fillIn = async ({ url, redirect_uri: redirect }) =>
-    `back ${(await browse(url, { redirect, user: 'demo_user', password: 'demo_password' })).href}`;
+    `back ${(await browse(url, { redirect, ...USER })).href}`;
 
 describe('the authorization examples of the official SDKs', { timeout: 300_000 }, () => {
-    for (const peer of peers.filter(name => name !== 'chromium' && !name.startsWith('fastmcp'))) {
+    for (const peer of peers.filter(name => name !== 'chromium')) {
         it(peer, async () => {
             const example = await startExample(peer);
             try {
