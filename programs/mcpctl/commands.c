@@ -254,7 +254,8 @@ const command commands[] = {
                    "names, addresses, and those of the files of --servers. Only the browser that "
                    "is opened gets in: it exchanges a code, which is valid once and for 60 "
                    "seconds, for a secret that its tab keeps, also when the page is loaded again. "
-                   "Enter in the terminal opens another page. --no-browser prints the address. It is a program of its own, mcpctl-web.",
+                   "Enter in the terminal opens another page. --no-browser prints the address. It "
+                   "is a program of its own, mcpctl-web.",
     },
     {
         .name = "login",
