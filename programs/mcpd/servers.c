@@ -323,7 +323,7 @@ static int read_entry(adding *a, const mcp_json *entry)
     if (rc == MCP_OK)
         rc = check(a, &v);
     if (rc == MCP_OK && is_own(a->to, &v))
-        skip(a, "it is this mcpd");
+        skip(a, "it is this mcpd, to which its sources can be given instead");
     else if (rc == MCP_OK)
         rc = add(a, &v, entry);
     server_clear(&v);

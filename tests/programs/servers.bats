@@ -125,7 +125,7 @@ tools() {
     mkdir bin
     ln -s "$MCPD" bin/mcpd-in-path
     PATH=$PWD/bin:$PATH run -0 "$MCPD" --servers hosts.json --stdio --http 127.0.0.1:18571 </dev/null
-    for name in a b c d; do [[ $output == *"'$name': it is this mcpd; it is left out"* ]]; done
+    for name in a b c d; do [[ $output == *"'$name': it is this mcpd, to which its sources can be given instead; it is left out"* ]]; done
     [[ $output != *"'e'"* ]]
 }
 
