@@ -43,8 +43,8 @@ static const struct {
     {"JSON",
      "With --json, stdout has one JSON document, or one per line where the command says so. "
      "Objects of the server are passed on in the form of the specification. Members may be "
-     "added, but are never renamed or removed. After a failure the document may be "
-     "incomplete; the exit status shows this."},
+     "added, but are never renamed or removed. A document is whole or absent: after a failure, "
+     "nothing is written, and the exit status shows why."},
     {"ENVIRONMENT",
      "COLUMNS overrides the width of the terminal. NO_COLOR turns colours off, and so does "
      "TERM=dumb. XDG_CONFIG_HOME and XDG_STATE_HOME are used, and for addresses "
