@@ -116,9 +116,11 @@ static void answer(script_connection *c, const script_request *r)
 {
     world *w = c->script->user;
     char body[1024];
-    note(w, "%s %s\n", r->method, r->path);
+    note(w, "%s %.*s\n", r->method, (int)strcspn(r->path, "?"), r->path);
     if (strcmp(r->path, "/mcp") == 0) {
         answer_mcp(w, c, r);
+    } else if (strncmp(r->path, "/authorize?", 11) == 0) { /* the client is known; nobody follows */
+        script_reply(c, "302 Found", "Location: /authorize?again", "");
     } else if (strcmp(r->path, "/resource") == 0) {
         snprintf(body, sizeof(body), "{\"resource\":\"%s\",\"authorization_servers\":[\"%s\"]}",
                  w->url, w->at);
@@ -293,7 +295,7 @@ static void test_refresh(void **state)
     assert_int_equal(mcp_client_call_tool(w.client, "echo", "{\"text\":\"x\"}", NULL, &calls[0]),
                      MCP_OK);
     assert_int_equal(mcp_client_wait(w.client, calls[0], NULL, NULL), MCP_OK);
-    expect_log(&w, DISCOVERY "POST /token\nvisit s1\nPOST /token\n");
+    expect_log(&w, DISCOVERY "POST /token\nGET /authorize\nvisit s1\nPOST /token\n");
     close_world(&w);
 }
 
