@@ -145,6 +145,26 @@ static char *make_uri(const mcp_allocator *alloc, const char *prefix, const char
     return ret;
 }
 
+/* The rest of a text behind a NUL would be ignored, such as the condition of a DELETE. */
+static bool has_nul(mcp_str text)
+{
+    return text.len && memchr(text.ptr, 0, text.len);
+}
+
+static int load_kind(common_query *q, const mcp_json *from, mcp_error *error)
+{
+    const mcp_json *rows = mcp_json_get(from, "rows");
+    int64_t n = mcp_json_int(rows, rows ? 0 : 1);
+    q->write = mcp_json_bool(mcp_json_get(from, "write"), false);
+    q->rows = (size_t)n;
+    if (rows && !q->write)
+        return common_query_refuse(error, q->name, "\"rows\" needs \"write\"");
+    if (n < 1 || n > COMMON_QUERY_CHANGES)
+        return common_query_refuse(error, q->name, "\"rows\" is a number from 1 to %d",
+                                   COMMON_QUERY_CHANGES);
+    return MCP_OK;
+}
+
 static int load_query(const mcp_allocator *alloc, const char *prefix, common_query *q,
                       const mcp_json *from, mcp_error *error)
 {
@@ -157,6 +177,11 @@ static int load_query(const mcp_allocator *alloc, const char *prefix, common_que
     q->sql = copy_member(alloc, from, "sql", &ok);
     if (ok && (!q->name || !*q->name || !q->sql))
         return common_query_refuse(error, q->name ? q->name : "", "name and sql are required");
+    if (ok && has_nul(mcp_json_string(mcp_json_get(from, "sql"))))
+        return common_query_refuse(error, q->name, "sql contains NUL");
+    int rc = ok ? load_kind(q, from, error) : MCP_OK;
+    if (rc != MCP_OK)
+        return rc;
     if (ok && n > COMMON_QUERY_PARAMETERS)
         return common_query_refuse(error, q->name, "more than %d parameters",
                                    COMMON_QUERY_PARAMETERS);
@@ -173,20 +198,41 @@ static int load_query(const mcp_allocator *alloc, const char *prefix, common_que
     return ok ? MCP_OK : MCP_ENOMEM;
 }
 
-int common_queries_load(common_queries *all, const mcp_allocator *alloc, const char *prefix,
-                        const mcp_json *from, mcp_error *error)
+/* Each name is used once in both. */
+static bool is_first(const common_queries *all, const common_queries *writes, const common_query *q)
+{
+    mcp_str name = mcp_str_from(q->name);
+    const common_query *found = common_queries_find(all, name);
+    const common_query *other = writes ? common_queries_find(writes, name) : NULL;
+    return (!found || found == q) && (!other || other == q);
+}
+
+static int load_next(common_queries *all, common_queries *writes, const mcp_allocator *alloc,
+                     const char *prefix, const mcp_json *from, mcp_error *error)
+{
+    bool write = mcp_json_bool(mcp_json_get(from, "write"), false);
+    common_queries *to = write && writes ? writes : all;
+    common_query *q = &to->query[to->n++];
+    q->all = to;
+    int rc = load_query(alloc, prefix, q, from, error);
+    if (rc == MCP_OK && !is_first(all, writes, q))
+        rc = common_query_refuse(error, q->name, "the name is used twice");
+    if (rc == MCP_OK && q->write && !writes)
+        rc = common_query_refuse(error, q->name, "this database has no statements that write");
+    return rc;
+}
+
+int common_queries_load(common_queries *all, common_queries *writes, const mcp_allocator *alloc,
+                        const char *prefix, const mcp_json *from, mcp_error *error)
 {
     bool ok = true;
     size_t n = mcp_json_count(from);
     int rc = MCP_OK;
     all->query = zeroed(alloc, n, sizeof(*all->query), &ok);
-    for (size_t i = 0; ok && rc == MCP_OK && i < n; i++) {
-        common_query *q = &all->query[all->n++];
-        q->all = all;
-        rc = load_query(alloc, prefix, q, mcp_json_at(from, i), error);
-        if (rc == MCP_OK && common_queries_find(all, mcp_str_from(q->name)) != q)
-            rc = common_query_refuse(error, q->name, "the name is used twice");
-    }
+    if (writes)
+        writes->query = zeroed(alloc, n, sizeof(*writes->query), &ok);
+    for (size_t i = 0; ok && rc == MCP_OK && i < n; i++)
+        rc = load_next(all, writes, alloc, prefix, mcp_json_at(from, i), error);
     return ok ? rc : MCP_ENOMEM;
 }
 

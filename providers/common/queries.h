@@ -12,17 +12,25 @@
 
 #include "mounting.h"
 
-enum { COMMON_QUERY_PARAMETERS = 32 };
+enum { COMMON_QUERY_PARAMETERS = 32, COMMON_QUERY_CHANGES = 1000000 };
+
+/* The properties of a query that make it a statement that changes rows. */
+#define COMMON_QUERY_WRITES                                                                    \
+    "\"write\":{\"type\":\"boolean\",\"description\":\"sql is one INSERT, UPDATE, DELETE or "  \
+    "MERGE, and a "                                                                            \
+    "tool for those whom an access rule with the operation commit names\"},"                   \
+    "\"rows\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":1000000,\"description\":\"With " \
+    "write: how many rows it may change; more are undone; default 1\"},"
 
 /* The schema of the member "queries" in a database's options. `placeholders` explains how a
- * statement refers to its parameters; `more` has further properties of a parameter, followed by a
- * comma. */
-#define COMMON_QUERIES_SCHEMA(placeholders, more)                                                  \
+ * statement refers to its parameters; `own` and `more` have further properties of a query and of a
+ * parameter, each followed by a comma. */
+#define COMMON_QUERIES_SCHEMA(placeholders, own, more)                                             \
     "\"queries\":{\"type\":\"array\",\"maxItems\":1000,\"description\":\"Saved queries\","         \
     "\"items\":{\"type\":\"object\",\"required\":[\"name\",\"sql\"],"                              \
     "\"additionalProperties\":false,\"properties\":{"                                              \
     "\"name\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":64},"                             \
-    "\"title\":{\"type\":\"string\"},\"description\":{\"type\":\"string\"},"                       \
+    "\"title\":{\"type\":\"string\"},\"description\":{\"type\":\"string\"}," own                   \
     "\"sql\":{\"type\":\"string\",\"minLength\":1,\"description\":\"One read-only statement, with" \
     " parameters as " placeholders "\"},"                                                          \
     "\"parameters\":{\"type\":\"array\",\"maxItems\":32,\"items\":{\"type\":\"object\","           \
@@ -55,6 +63,8 @@ typedef struct common_query {
     char *uri; /* without parameters */
     common_parameter *parameter;
     size_t n_parameter;
+    bool write;  /* it changes rows */
+    size_t rows; /* how many of them, at most */
     const struct common_queries *all;
 } common_query;
 
@@ -67,10 +77,11 @@ typedef struct common_queries {
 } common_queries;
 
 /* Loads the queries from JSON as described by COMMON_QUERIES_SCHEMA(); NULL means none. Their
- * URIs begin with `prefix`. Call common_queries_free() even after a failure. Returns MCP_OK,
- * MCP_EINVAL or MCP_ENOMEM. */
-int common_queries_load(common_queries *all, const mcp_allocator *alloc, const char *prefix,
-                        const mcp_json *from, mcp_error *error);
+ * URIs begin with `prefix`. Those that change rows go into `writes` and nowhere else, so whatever reads
+ * queries cannot find them; if it is NULL, they are refused. Call common_queries_free() for both even
+ * after a failure. Returns MCP_OK, MCP_EINVAL or MCP_ENOMEM. */
+int common_queries_load(common_queries *all, common_queries *writes, const mcp_allocator *alloc,
+                        const char *prefix, const mcp_json *from, mcp_error *error);
 void common_queries_free(common_queries *all, const mcp_allocator *alloc);
 
 const common_query *common_queries_find(const common_queries *all, mcp_str name);

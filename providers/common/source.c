@@ -57,6 +57,8 @@ static int add_all(common_source *s, common_offer offer, const char *tool, mcp_e
     if (rc == MCP_OK)
         rc = common_queries_register(&s->queries, offer, &s->alloc, s->name, s->prefix,
                                      kind->templates.read, s, error);
+    if (rc == MCP_OK && kind->offer)
+        rc = kind->offer(s, offer, error);
     if (rc != MCP_OK || !kind->tool || (tool && !*tool))
         return rc;
     common_query_tool t = *kind->tool;

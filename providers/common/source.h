@@ -25,7 +25,9 @@ typedef struct common_source_kind {
     common_templates templates;
     const common_query_tool *tool; /* members that are equal for all sources of the kind; NULL
                                     * means no tool */
-    bool in_process;               /* mcp_source.in_process */
+    /* Offers the tools that only this kind has. May be NULL. */
+    int (*offer)(common_source *s, common_offer offer, mcp_error *error);
+    bool in_process; /* mcp_source.in_process */
     /* mcp_source.resolve, by common_source_spell() */
     int (*spell)(const char *prefix, mcp_str uri, char *canonical, size_t room);
 

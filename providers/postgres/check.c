@@ -29,6 +29,12 @@ static const char *plan_of(postgres *s, const common_query *q, int *n)
     postgres_sql *to = &s->check.sql;
     postgres_sql_reset(to);
     *n = 0;
+    if (q->write) { /* planned as it is, which changes nothing */
+        *n = (int)q->n_parameter;
+        postgres_put(to, "EXPLAIN ");
+        postgres_put(to, q->sql);
+        return postgres_sql_text(to);
+    }
     switch (postgres_beginning_of(q->sql)) {
     case POSTGRES_REFUSED: tell(s, q, "", POSTGRES_WHAT_IS_RUN); return NULL;
     case POSTGRES_STATEMENT:
@@ -133,16 +139,16 @@ static bool check_now(postgres *s, PGconn *conn, const common_query *q)
 void postgres_check_now(postgres *s, PGconn *conn)
 {
     bool ok = PQexitPipelineMode(conn) == 1;
-    for (size_t i = 0; ok && i < s->base.queries.n; i++)
-        ok = check_now(s, conn, &s->base.queries.query[i]);
+    for (size_t i = 0; ok && i < postgres_n_saved(s); i++)
+        ok = check_now(s, conn, postgres_saved_at(s, i));
     s->check.done = ok;
 }
 
 void postgres_check_plans(postgres *s, PGconn *conn, bool *valid)
 {
     char state[6] = "", why[300] = "";
-    for (size_t i = 0; i < s->base.queries.n; i++)
-        valid[i] = valid[i] || try_plan(s, conn, &s->base.queries.query[i], NULL, state, why) ||
+    for (size_t i = 0; i < postgres_n_saved(s); i++)
+        valid[i] = valid[i] || try_plan(s, conn, postgres_saved_at(s, i), NULL, state, why) ||
                    strncmp(state, "22", 2) == 0;
 }
 
@@ -155,7 +161,7 @@ static void end_check(postgres_op *op, int rc)
     postgres *s = op->user;
     bool verdict = rc == MCP_EREMOTE && is_verdict(op->state);
     if (verdict)
-        tell(s, &s->base.queries.query[s->check.at], op->state, op->text);
+        tell(s, postgres_saved_at(s, s->check.at), op->state, op->text);
     s->check.running = false;
     if (rc == MCP_OK || verdict) {
         s->check.at++;
@@ -168,8 +174,8 @@ static void end_check(postgres_op *op, int rc)
 static void check_next(postgres *s)
 {
     postgres_check *c = &s->check;
-    for (; c->at < s->base.queries.n; c->at++) {
-        const common_query *q = &s->base.queries.query[c->at];
+    for (; c->at < postgres_n_saved(s); c->at++) {
+        const common_query *q = postgres_saved_at(s, c->at);
         int n;
         const char *plan = plan_of(s, q, &n);
         if (!plan)

@@ -12,6 +12,8 @@
  *     as a caller B role settings, then as above (always in a transaction)
  *                 with own_login: B check of the login, then as above
  *     outside     B first-query parse DECLARE R(fetch) S  rollback S  DISCARD ALL S  set-up S
+ *     write       B notify R S, and when their results are here:
+ *                 C S  DISCARD ALL S  set-up S, or with rollback instead of COMMIT (C)
  *
  * The first query is needed because a transaction can be made writable until its first query. The
  * search path is needed because a user-defined function or operator whose argument types match
@@ -24,6 +26,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -166,7 +169,7 @@ static bool put_role(postgres_conn *c, const postgres_as *as)
 
 static bool put_begin(postgres_conn *c, const postgres_op *op)
 {
-    return put_sql(c, 'q', "BEGIN READ ONLY") &&
+    return put_sql(c, 'q', op->write ? "BEGIN READ WRITE" : "BEGIN READ ONLY") &&
            (!op->as || (op->as->own ? put_own_login : put_role)(c, op->as));
 }
 
@@ -203,6 +206,15 @@ static bool put_outside(postgres_conn *c, const postgres_op *op)
     return put_sync(c) && put_sql(c, 'q', "ROLLBACK") && put_sync(c) && put_discard(c);
 }
 
+/* The notice is for other processes, and other connections of this one. It is sent by the database
+ * if the transaction is committed, and says that any row may have changed, since triggers may change
+ * more than the statement names. */
+static bool put_write(postgres_conn *c, const postgres_op *op)
+{
+    return put_begin(c, op) && put_sql(c, 'q', "SELECT pg_catalog.pg_notify('mcp_changes', '')") &&
+           put_itself(c, op) && put_sync(c);
+}
+
 bool postgres_conn_flush(postgres_conn *c)
 {
     int rc = PQflush(c->pg);
@@ -226,7 +238,7 @@ void postgres_conn_start(postgres_conn *c, postgres_op *op)
     c->deadline = op->deadline;
     c->at = c->n_steps = c->received = 0;
     c->dirty = c->heard = c->partial = false;
-    if (!(op->outside ? put_outside(c, op) : put_own(c, op))) {
+    if (!(op->write ? put_write : op->outside ? put_outside : put_own)(c, op)) {
         lost(c);
         return;
     }
@@ -309,7 +321,25 @@ static bool take_failure(postgres_conn *c, const PGresult *r)
     return true;
 }
 
-static bool take_result(postgres_conn *c, const PGresult *r)
+/* The command and its number of rows, "INSERT 0 3" or "UPDATE 3". PQcmdTuples() does not know MERGE
+ * in each version. */
+static void take_command(postgres_conn *c, PGresult *r)
+{
+    const char *tag = PQcmdStatus(r), *number = strrchr(tag, ' ');
+    postgres_op *op = c->op;
+    if (!op || !op->write)
+        return;
+    postgres_write *w = op->write;
+    if (c->step[c->at] == 'R') {
+        size_t len = strlen(w->command);
+        w->expected = number && strncmp(tag, w->command, len) == 0 && tag[len] == ' ';
+        w->rows = number ? strtoull(number + 1, NULL, 10) : 0;
+    } else if (c->step[c->at] == 'C' && strcmp(tag, "COMMIT") != 0) {
+        snprintf(op->text, sizeof(op->text), "the transaction was rolled back");
+    }
+}
+
+static bool take_result(postgres_conn *c, PGresult *r)
 {
     char what = c->step[c->at];
     switch (PQresultStatus(r)) {
@@ -317,10 +347,10 @@ static bool take_result(postgres_conn *c, const PGresult *r)
         c->at++;
         next_is(c);
         return true;
-    case PGRES_SINGLE_TUPLE:
-    case PGRES_TUPLES_OK: return what != 'R' || !c->op || take_row(c, r);
+    case PGRES_TUPLES_OK: take_command(c, r); /* fall through */
+    case PGRES_SINGLE_TUPLE: return what != 'R' || !c->op || take_row(c, r);
     case PGRES_COMMAND_OK:
-    case PGRES_EMPTY_QUERY: return true;
+    case PGRES_EMPTY_QUERY: take_command(c, r); return true;
     case PGRES_PIPELINE_ABORTED:
     case PGRES_FATAL_ERROR: return take_failure(c, r);
     default: /* COPY, which is not possible in a pipeline */ lost(c); return false;
@@ -330,11 +360,41 @@ static bool take_result(postgres_conn *c, const PGresult *r)
 /* Called at the end of the results of a step. */
 static void end_step(postgres_conn *c)
 {
-    bool answered = c->step[c->at] == 'R' && c->op;
+    bool answered = c->op && c->step[c->at] == (c->op->write ? 'C' : 'R');
     c->at++;
     next_is(c);
     if (answered)
         end_op(c, c->op->text[0] ? MCP_EREMOTE : MCP_OK);
+}
+
+static bool may_commit(postgres_op *op)
+{
+    postgres_write *w = op->write;
+    w->many = !op->text[0] && w->expected && w->rows > w->most;
+    if (op->text[0] || !w->expected || w->many)
+        return false;
+    w->denied = !w->may(w->user, true);
+    return !w->denied;
+}
+
+/* Ends the transaction of a statement that changes rows, after its results. From the moment when COMMIT
+ * may have been sent, only the answer to it tells the outcome. */
+static void settle(postgres_conn *c)
+{
+    postgres_op *op = c->op;
+    bool commit = may_commit(op);
+    op->write->sent = commit;
+    c->received = 0;
+    c->deadline += (int64_t)op->timeout_ms; /* so that the outcome is less often unknown */
+    if (!commit)
+        c->op = NULL, op->conn = NULL;
+    if (put_sql(c, commit ? 'C' : 'q', commit ? "COMMIT" : "ROLLBACK") && put_sync(c) &&
+        put_discard(c))
+        postgres_conn_flush(c);
+    else
+        lost(c);
+    if (!commit)
+        op->end(op, op->text[0] ? MCP_EREMOTE : MCP_ECANCELLED);
 }
 
 /* Called at the end of the pipeline. If a transaction is still open or the cleanup failed, the
@@ -364,10 +424,13 @@ static void take_results(postgres_conn *c, bool *dead)
         else
             end_step(c);
         PQclear(r);
-        if (!*dead && c->busy && c->at == c->n_steps) {
+        if (*dead || !c->busy || c->at < c->n_steps)
+            continue;
+        if (!c->op) {
             end_all(c);
             return;
         }
+        settle(c);
     }
 }
 

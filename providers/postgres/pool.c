@@ -168,6 +168,8 @@ static void begin_attempt(postgres_pool *p)
  * as the last connection. */
 static bool may_run(const postgres_pool *p, const postgres_op *op)
 {
+    if (op->write && op->as && !p->o.own) /* a trigger could leave the role of the caller */
+        return false;
     if (!op->outside || (op->as && !p->o.own))
         return true;
     return (op->as || !p->o.mapped) && (!p->mighty || p->o.mighty);
@@ -181,6 +183,11 @@ static void start(postgres_pool *p, postgres_conn *c, postgres_op *op)
     op->refused = false;
     if (!may_run(p, op)) {
         op->end(op, MCP_EACCESS);
+        return;
+    }
+    if (op->write && !op->write->may(op->write->user, false)) {
+        op->write->denied = true;
+        op->end(op, MCP_ECANCELLED);
         return;
     }
     c->share = postgres_share_of(op);
@@ -369,11 +376,11 @@ void postgres_pool_idle(postgres_pool *p, postgres_conn *c)
 }
 
 /* The connection broke before the result was complete. Retries the statement on another connection
- * if it has returned no rows. */
+ * if it has returned no rows and changes nothing. */
 void postgres_pool_retry(postgres_pool *p, postgres_op *op)
 {
     op->conn = NULL;
-    if (op->rows || op->tries >= TRIES || p->freed) {
+    if (op->write || op->rows || op->tries >= TRIES || p->freed) {
         op->end(op, MCP_ECLOSED);
         return;
     }

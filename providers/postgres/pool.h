@@ -3,7 +3,7 @@
  * A worker connects, because names are looked up, files read and certificates checked. Statements
  * are sent, and their rows received, on the server's thread, which never waits. Each statement is
  * sent as one pipeline, inside a read-only transaction that is always rolled back, which
- * undoes whatever a rollback can undo in the session. A "statement from outside" is one that this
+ * undoes whatever a rollback can undo in the session. The exception is a statement with `write`. A "statement from outside" is one that this
  * provider did not write: it comes from a caller of the tool, or is a saved query. After such a
  * statement, the rest of the session's state is discarded too.
  *
@@ -45,6 +45,25 @@ typedef struct postgres_budget {
     postgres_pool *pools;
 } postgres_budget;
 
+/* A statement of the operator that changes rows, in a transaction of its own. COMMIT is sent after its
+ * results were received, and only if it is the expected command, the number of rows is within its
+ * bound and `may` agrees. It is never repeated. */
+typedef struct postgres_write {
+    const char *command; /* "UPDATE" */
+    uint64_t most;       /* rows */
+    /* Asked just before the transaction begins, and, with `end`, before COMMIT is sent. */
+    bool (*may)(void *user, bool end);
+    void *user;
+
+    /* The result, and how far it got. */
+    uint64_t rows; /* that the statement changed */
+    bool expected; /* the database ran the expected command */
+    bool many, denied;
+    bool
+        sent; /* COMMIT was sent: after an error without the database's answer, nobody knows whether
+                * something was changed */
+} postgres_write;
+
 /* A statement. Everything that it points to must stay valid until `end` is called. */
 struct postgres_op {
     const char *sql;
@@ -59,6 +78,7 @@ struct postgres_op {
     int n_value;
     bool slow;             /* may read much; never gets all connections */
     bool outside;          /* a statement from outside; gets even fewer connections */
+    postgres_write *write; /* with `outside`: it changes rows; otherwise NULL */
     const char *alone;     /* with `outside`: the text, which must be a single statement */
     const postgres_as *as; /* the role and the settings of the caller; NULL means the login role */
     size_t fetch;          /* with `outside`: number of rows to fetch; 0 means that the statement
@@ -74,7 +94,8 @@ struct postgres_op {
      * caller again. `rc` is MCP_OK; MCP_EREMOTE if the database reported an error, in `state` and
      * `text`; MCP_ECLOSED if the database cannot be reached, with the reason in `text`;
      * MCP_EFILES if it cannot because no descriptors are left; MCP_EACCESS if the statement is
-     * from outside and the role has dangerous privileges; MCP_ETIMEOUT, MCP_ELIMIT, MCP_ENOMEM,
+     * from outside and the role has dangerous privileges; MCP_ECANCELLED if a statement with
+     * `write` was rolled back for a reason that is in it; MCP_ETIMEOUT, MCP_ELIMIT, MCP_ENOMEM,
      * or the result of `row`. */
     void (*end)(postgres_op *op, int rc);
     void *user;

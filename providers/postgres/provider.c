@@ -44,6 +44,7 @@ static void clear(common_source *base)
     postgres_sql_free(&s->check.sql);
     postgres_tables_clear(&s->tables);
     postgres_callers_free(&s->callers, &base->alloc);
+    postgres_writes_free(s);
     common_release(&base->alloc, s->conninfo);
 }
 
@@ -70,6 +71,7 @@ static int canonical(common_source *base, mcp_str rest, char *texts, common_buff
     .noun = "database",                                                                         \
     .templates = {templates, sizeof(templates) / sizeof(*templates), postgres_read_template,    \
                   postgres_complete},                                                           \
+    .offer = postgres_writes_offer,                                                             \
     .in_process = true, /* libpq needs the network, the environment and the user's files */     \
         .canonical = canonical, .texts_room = POSTGRES_URI_ROOM, .begin = postgres_watch_begin, \
     .end = postgres_watch_end, .look = postgres_watch_look, .clear = clear
@@ -252,6 +254,10 @@ static int set_callers(postgres *s, const mcp_postgres_options *o, mcp_error *er
     if (s->superuser)
         return common_refuse(error, MCP_EINVAL, "run_as",
                              "the login role must not be a superuser; remove \"superuser\"");
+    if (s->writes.n && !s->callers.own_login)
+        return common_query_refuse(error, s->writes.query[0].name,
+                                   "with run_as, \"write\" needs \"own_login\", because a trigger "
+                                   "could leave the role of the caller");
     s->base.kind = s->callers.own_login ? &kind_for_logins : &kind_for_callers;
     if (s->callers.own_login)
         return postgres_logins_load(&s->callers, &s->base.alloc, s->conninfo, o->run_as, error);
@@ -292,8 +298,10 @@ static int make_source(mcp_server *server, const mcp_host *host, const mcp_postg
     if (rc == MCP_OK)
         rc = set_name(s, o->name, error);
     if (rc == MCP_OK)
-        rc = common_queries_load(&s->base.queries, &s->base.alloc, s->base.prefix, o->queries,
-                                 error);
+        rc = common_queries_load(&s->base.queries, &s->writes, &s->base.alloc, s->base.prefix,
+                                 o->queries, error);
+    if (rc == MCP_OK)
+        rc = postgres_writes_load(s, error);
     if (rc == MCP_OK)
         rc = postgres_callers_load(&s->callers, &s->base.alloc, o->run_as, error);
     return rc == MCP_OK && s->callers.on ? set_callers(s, o, error) : rc;
@@ -328,7 +336,7 @@ const char mcp_postgres_schema[] = COMMON_DATABASE_SCHEMA(
     "\"description\":\"How often it is looked whether the schema changed; default 2000\"},"
     "\"superuser\":{\"type\":\"boolean\",\"description\":\"Run queries also for a role that may "
     "read the server's files\"}," POSTGRES_RUN_AS_SCHEMA,
-    COMMON_QUERIES_SCHEMA("$1, $2 in the order of `parameters`", ""));
+    COMMON_QUERIES_SCHEMA("$1, $2 in the order of `parameters`", COMMON_QUERY_WRITES, ""));
 
 /* `tool` has room for the tool's name and its NUL. */
 static int read_options(const char *conninfo, const mcp_json *json, const char *name,

@@ -9,6 +9,7 @@
 #define POSTGRES_PROVIDER_H
 
 #include "caller.h"
+#include "confirm.h"
 #include "notice.h"
 #include "pool.h"
 #include "postgres.h"
@@ -33,6 +34,14 @@ typedef struct postgres_watch {
     char last[400], now[400];
 } postgres_watch;
 
+/* A saved statement that changes rows, as a tool; see write.c. */
+typedef struct postgres_change {
+    postgres *s;
+    const common_query *q;
+    const char *command; /* "UPDATE" */
+    char name[128];      /* of the tool */
+} postgres_change;
+
 struct postgres {
     common_source base; /* with the prefix "postgres://NAME/" */
     mcp_host host;
@@ -43,8 +52,11 @@ struct postgres {
     postgres_pool *pool;
     postgres_tables tables; /* as the login role sees them; unused with callers */
     postgres_callers callers;
-    int64_t refused_until; /* time until which refused callers are not logged again */
-    int64_t late_until;    /* the same for requests that took too long */
+    int64_t refused_until;   /* time until which refused callers are not logged again */
+    int64_t late_until;      /* the same for requests that took too long */
+    common_queries writes;   /* the saved statements that change rows; not in base.queries */
+    postgres_change *change; /* one for each of them */
+    common_confirms *confirms;
     postgres_check check;
     postgres_watch watch;
     postgres_notices notices; /* with callers */
@@ -178,6 +190,16 @@ size_t postgres_query_length(const char *sql);
 /* Appends the query in the form in which it is run. */
 void postgres_put_query(postgres_sql *to, const char *sql, size_t max_bytes);
 
+enum { POSTGRES_LONGEST_SQL = 64 << 10 };
+
+/* Returns "INSERT", "UPDATE", "DELETE" or "MERGE" if the statement begins with this word, otherwise
+ * NULL. One that begins with WITH or "(" is none of them. */
+const char *postgres_change_of(const char *sql);
+
+/* Write the names of the columns and the beginning of the rows, and one row. */
+void postgres_put_names(postgres_job *j, const PGresult *r);
+void postgres_put_row(postgres_job *j, const PGresult *r);
+
 /* Runs a statement with the parameters of the op, and replies or makes the job fail. */
 void postgres_run_outside(postgres_job *j, mcp_str sql);
 
@@ -202,10 +224,25 @@ void postgres_check_plans(postgres *s, PGconn *conn, bool *valid);
 
 extern const common_query_tool postgres_tool;
 
+/* ---- saved statements that change rows (write.c) --------------------------------------------- */
+
+/* Checks the loaded statements (s->writes) as far as that is possible without the database, and
+ * prepares their tools. Returns MCP_OK, MCP_EINVAL or MCP_ENOMEM. */
+int postgres_writes_load(postgres *s, mcp_error *error);
+void postgres_writes_free(postgres *s);
+/* Offers the tools; common_source_kind.offer. */
+int postgres_writes_offer(common_source *base, common_offer offer, mcp_error *error);
+
+/* The saved queries and after them the statements that change rows, for checks. */
+size_t postgres_n_saved(const postgres *s);
+const common_query *postgres_saved_at(const postgres *s, size_t i);
+
 /* ---- watching (watch.c) ---------------------------------------------------------------------- */
 
 int postgres_watch_begin(common_source *base);
 void postgres_watch_end(common_source *base);
 uint64_t postgres_watch_look(common_source *base);
+/* Announces that any row may have changed. */
+void postgres_rows_changed(postgres *s);
 
 #endif

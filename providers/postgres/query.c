@@ -11,11 +11,12 @@
 
 #include <ctype.h>
 #include <stdio.h>
+#include <strings.h>
 
 #include "text.h"
 
 enum {
-    LONGEST_SQL = 64 << 10,
+    LONGEST_SQL = POSTGRES_LONGEST_SQL,
     LONGEST_TEXT = 64 << 10,
     LONGEST_BLOB = 4 << 10, /* BLOBs up to this many bytes are returned in Base64 */
 };
@@ -31,7 +32,7 @@ static bool skip_one(const char **p)
         return true;
     }
     if (s[0] == '-' && s[1] == '-') {
-        *p += strcspn(s, "\n");
+        *p += strcspn(s, "\r\n"); /* PostgreSQL ends a comment at either */
         return true;
     }
     if (s[0] != '/' || s[1] != '*')
@@ -47,6 +48,19 @@ static bool skip_one(const char **p)
     return true;
 }
 
+/* Reads the first word, in lower case; it is cut off after 11 letters. */
+static void first_word(const char *sql, bool in_parentheses, char word[12])
+{
+    size_t n = 0;
+    while ((in_parentheses || *sql != '(') && skip_one(&sql))
+        ;
+    while (isalpha((unsigned char)sql[n]) && n < 11) {
+        word[n] = (char)tolower((unsigned char)sql[n]);
+        n++;
+    }
+    word[n] = 0;
+}
+
 postgres_beginning postgres_beginning_of(const char *sql)
 {
     static const struct {
@@ -56,18 +70,23 @@ postgres_beginning postgres_beginning_of(const char *sql)
                  {"values", POSTGRES_QUERY},      {"table", POSTGRES_QUERY},
                  {"explain", POSTGRES_STATEMENT}, {"show", POSTGRES_STATEMENT}};
     char word[12];
-    size_t n = 0;
-    while (skip_one(&sql))
-        ;
-    while (isalpha((unsigned char)sql[n]) && n < sizeof(word) - 1) {
-        word[n] = (char)tolower((unsigned char)sql[n]);
-        n++;
-    }
-    word[n] = 0;
+    first_word(sql, true, word);
     for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
         if (strcmp(word, words[i].word) == 0)
             return words[i].is;
     return POSTGRES_REFUSED;
+}
+
+/* A statement of PostgreSQL that begins with one of these words is that command and no other. */
+const char *postgres_change_of(const char *sql)
+{
+    static const char *const commands[] = {"INSERT", "UPDATE", "DELETE", "MERGE"};
+    char word[12];
+    first_word(sql, false, word);
+    for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++)
+        if (strcasecmp(word, commands[i]) == 0)
+            return commands[i];
+    return NULL;
 }
 
 /* ---- results --------------------------------------------------------------------------------- */
@@ -79,7 +98,7 @@ static void add_name(mcp_json_writer *w, const char *name)
     mcp_json_add_string(w, common_text_utf8(mcp_str_from(name)) ? name : "?");
 }
 
-static void put_names(postgres_job *j, const PGresult *r)
+void postgres_put_names(postgres_job *j, const PGresult *r)
 {
     mcp_json_begin_object(j->json);
     mcp_json_key(j->json, "columns");
@@ -120,11 +139,21 @@ static void put_long(postgres_job *j, const PGresult *r, int at)
     j->size += 100 + (blob ? 2 * sizeof(bytes) : cut);
 }
 
+void postgres_put_row(postgres_job *j, const PGresult *r)
+{
+    mcp_json_begin_array(j->json);
+    for (int i = 0; i < PQnfields(r); i++)
+        if (!postgres_put_value(j->json, r, i, LONGEST_TEXT, &j->size))
+            put_long(j, r, i);
+    mcp_json_end(j->json);
+    j->rows++;
+}
+
 static int put_result_row(postgres_op *op, const PGresult *r)
 {
     postgres_job *j = op->user;
     if (!j->more && !j->rows)
-        put_names(j, r);
+        postgres_put_names(j, r);
     if (!PQntuples(r)) {
         j->more = j->rows == 0; /* the result has only the names of the columns */
         return MCP_OK;
@@ -134,12 +163,7 @@ static int put_result_row(postgres_op *op, const PGresult *r)
         /* MCP_OK if this is the last of the fetched rows, so that none has to be discarded. */
         return j->rows == j->op.fetch - 1 ? MCP_OK : MCP_PENDING;
     }
-    mcp_json_begin_array(j->json);
-    for (int i = 0; i < PQnfields(r); i++)
-        if (!postgres_put_value(j->json, r, i, LONGEST_TEXT, &j->size))
-            put_long(j, r, i);
-    mcp_json_end(j->json);
-    j->rows++;
+    postgres_put_row(j, r);
     return MCP_OK;
 }
 

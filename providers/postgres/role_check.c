@@ -218,7 +218,7 @@ static int check_login(postgres *s, const postgres_role *role, uint64_t ms, bool
 int postgres_check_logins(postgres *s, uint64_t ms, mcp_error *error)
 {
     const postgres_callers *all = &s->callers;
-    size_t n = s->base.queries.n;
+    size_t n = postgres_n_saved(s);
     char line[300];
     bool *valid = common_alloc(&s->base.alloc, n + 1);
     if (!valid)
@@ -232,7 +232,7 @@ int postgres_check_logins(postgres *s, uint64_t ms, mcp_error *error)
         snprintf(line, sizeof(line),
                  "postgres: %.80s: no role of run_as can run the saved query "
                  "%.70s",
-                 s->base.name, s->base.queries.query[i].name);
+                 s->base.name, postgres_saved_at(s, i)->name);
         if (!valid[i])
             s->host.log("error", line, s->host.user);
     }

@@ -102,6 +102,11 @@ static void tell(postgres *s, const change *c)
         tell_all(s, c);
 }
 
+void postgres_rows_changed(postgres *s)
+{
+    tell(s, &(change){.schema = false});
+}
+
 static void on_notify(void *user, const PGnotify *notice)
 {
     mcp_json_doc *doc = NULL;

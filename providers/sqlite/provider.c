@@ -144,8 +144,8 @@ static int make(mcp_server *server, const mcp_sqlite_options *given, sqlite **re
     int rc = common_set_name(&s->base.alloc, "sqlite",
                              o->name ? mcp_str_from(o->name) : default_name(o->path), o->path,
                              &s->base.name, &s->base.prefix, error);
-    return rc == MCP_OK ? common_queries_load(&s->base.queries, &s->base.alloc, s->base.prefix,
-                                              o->queries, error)
+    return rc == MCP_OK ? common_queries_load(&s->base.queries, NULL, &s->base.alloc,
+                                              s->base.prefix, o->queries, error)
                         : rc;
 }
 
@@ -177,7 +177,7 @@ int mcp_sqlite_mount(mcp_server *server, const mcp_sqlite_options *options, mcp_
 const char mcp_sqlite_schema[] = COMMON_DATABASE_SCHEMA(
     "",
     COMMON_QUERIES_SCHEMA(
-        ":NAME",
+        ":NAME", "",
         "\"type\":{\"enum\":[\"text\",\"integer\",\"number\"],\"description\":\"Default text\"},"));
 
 /* Reads the options. `tool` is a buffer for the tool's name. */

@@ -24,6 +24,7 @@ typedef struct proxy_pair {
     char *held[2];
     size_t n_held[2];
     bool frozen;
+    bool answered; /* cut when the server answers */
 } proxy_pair;
 
 typedef struct proxy {
@@ -40,7 +41,12 @@ typedef struct proxy {
     const char *freeze_on; /* freeze when the provider sends this string; NULL means never */
     bool only_one;         /* freeze_on freezes every connection on which the string is sent */
     bool each;             /* the same, for every connection on which the string is sent */
-    size_t freeze_after;   /* freeze after this many more bytes from the server; 0 means never */
+    const char *cut_on;    /* cut the connection on which the provider sends this string, once; NULL
+                            * means never */
+    bool
+        forward; /* cut_on: the string is forwarded, and the connection is cut when the server has answered */
+    size_t cuts;
+    size_t freeze_after; /* freeze after this many more bytes from the server; 0 means never */
 } proxy;
 
 static inline struct sockaddr_in proxy_address(unsigned short number)
@@ -105,9 +111,25 @@ static inline size_t proxy_allowed(proxy *x, proxy_pair *p, int side)
     return n;
 }
 
+/* Returns whether the connection is cut now (cut_on). The bytes before the string are forwarded. */
+static inline bool proxy_cuts(proxy *x, proxy_pair *p, int side)
+{
+    if (side == 1)
+        return p->answered;
+    char *at = x->cut_on ? memmem(p->held[0], p->n_held[0], x->cut_on, strlen(x->cut_on)) : NULL;
+    if (!at)
+        return false;
+    x->cut_on = NULL;
+    x->cuts++;
+    p->answered = x->forward;
+    return !x->forward;
+}
+
 /* Returns false if the connection has ended. */
 static inline bool proxy_forward(proxy *x, proxy_pair *p, int side)
 {
+    if (proxy_cuts(x, p, side))
+        return false;
     size_t n = proxy_allowed(x, p, side);
     for (size_t at = 0; at < n;) {
         ssize_t sent = send(p->fd[!side], p->held[side] + at, n - at, MSG_NOSIGNAL);
