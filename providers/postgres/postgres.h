@@ -1,8 +1,9 @@
 /* postgres.h: a PostgreSQL database as MCP resources with postgres:// URIs. This is the provider's
  * only public header.
  *
- * One call mounts one database at "postgres://NAME/"; docs/postgres.md lists its URIs. Nothing is
- * written to the database: every statement runs in a read-only transaction, which is rolled back.
+ * One call mounts one database at "postgres://NAME/"; docs/postgres.md lists its URIs. Every statement
+ * runs in a read-only transaction, which is rolled back, except saved statements with "write", each of
+ * which is a tool for those whom mcp_access.may_do allows MCP_OPERATION_COMMIT on it.
  */
 #ifndef MCP_POSTGRES_H
 #define MCP_POSTGRES_H
@@ -29,7 +30,8 @@ typedef struct mcp_postgres_options {
     uint64_t poll_ms;     /* milliseconds between checks for changes to the schema; default 2000 */
     bool superuser;       /* run queries even if the role may read the server's files */
     const char *tool; /* name of the query tool; default "query_postgres_NAME"; "" disables it */
-    const mcp_json *queries; /* saved queries, as in mcp_postgres_schema; NULL means none */
+    const mcp_json *queries; /* saved queries and statements that change rows, as in
+                              * mcp_postgres_schema; NULL means none */
     const mcp_json *run_as;  /* the roles of callers, as in mcp_postgres_schema; NULL means that all
                               * requests use the role of `conninfo` */
 

@@ -152,6 +152,58 @@ write_config() {
     [ "$(grep -c 'the saved query good' stderr)" = 0 ]
 }
 
+# write_change SQL RULES: writes a configuration with a statement that changes rows, and these access rules
+write_change() {
+    jq -n --arg sql "$1" --argjson rules "$2" --arg source "host=$PGDIR dbname=shop" '{access: $rules, sources: [{module: "postgres",
+        source: $source, options: {queries: [{name: "note", sql: $sql, write: true,
+        parameters: [{name: "id", required: true}, {name: "body"}]}]}}]}' >c.json
+}
+
+@test "a statement that changes rows is a tool only for those whom a rule allows to commit" {
+    psql -q -h "$PGDIR" -U postgres shop -c 'CREATE TABLE IF NOT EXISTS note(id integer, body text)' \
+        -c 'TRUNCATE note' -c "INSERT INTO note VALUES (1, 'old'), (2, 'old'), (2, 'old')" -c 'GRANT SELECT, UPDATE ON note TO reader'
+    notes() { psql -qAt -h "$PGDIR" -U postgres shop -c "SELECT string_agg(id || body, ' ' ORDER BY id) FROM note"; }
+    sql='UPDATE note SET body = $2 WHERE id = $1'
+    for rules in '[]' '[{"effect": "allow"}]' '[{"effect": "allow", "tools": "*"}]' \
+        '[{"effect": "allow", "operations": ["change", "create", "delete", "move", "call"]}]' \
+        '[{"effect": "allow", "operations": ["commit"], "tools": "other"}]' \
+        '[{"principal": "anonymous", "effect": "allow", "operations": ["commit"], "tools": "write_shop_note"}]'; do
+        write_change "$sql" "$rules"
+        run -0 mcpctl tools -- mcpd --config c.json
+        [[ "$output" == *query_postgres_shop* && "$output" != *write_shop* ]] || { echo "$rules: $output"; return 1; }
+        run mcpctl call --yes write_shop_note id=1 body=new -- mcpd --config c.json
+        [ "$status" != 0 ] && [ "$(notes)" = '1old 2old 2old' ] || { echo "$rules: $output"; return 1; }
+    done
+    write_change "$sql" '[{"principal": "stdio", "effect": "allow", "operations": ["commit"], "tools": "write_shop_note"}]'
+    run -0 mcpctl tools -- mcpd --config c.json
+    [[ "$output" == *write_shop_note* ]]
+    run -0 mcpctl call --yes write_shop_note id=1 body=new -- mcpd --config c.json
+    [[ "$output" == *'"changed":1'* && "$(notes)" = '1new 2old 2old' ]]
+    run mcpctl call --yes write_shop_note id=2 body=new -- mcpd --config c.json
+    [[ "$status" != 0 && "$output" == *'it would have been 2 rows, and at most 1 is allowed'* && "$(notes)" = '1new 2old 2old' ]]
+    run mcpd --config c.json --doctor
+    [[ "$status" = 0 && "$output" == *'may commit tools write_shop_note (allow)'* ]] || { echo "$output"; return 1; }
+    write_change "$sql" '[{"principal": "stdio", "effect": "ask", "operations": ["commit"], "tools": "write_shop_note"}]'
+    run mcpctl call --yes write_shop_note id=1 body=newer -- mcpd --config c.json </dev/null
+    [[ "$status" != 0 && "$(notes)" = '1new 2old 2old' ]] || { echo "$output"; return 1; }
+}
+
+@test "a statement that is not one change is refused at the start or by --doctor" {
+    psql -q -h "$PGDIR" -U postgres shop -c 'CREATE TABLE IF NOT EXISTS note(id integer, body text)' -c 'GRANT SELECT, UPDATE ON note TO reader'
+    for sql in 'SELECT $1::int, $2::text' 'WITH a AS (DELETE FROM note RETURNING *) SELECT * FROM a' 'TRUNCATE note' 'CALL commits()' \
+        'DO $$ BEGIN DELETE FROM note; END $$' 'SET role postgres' 'COPY note FROM STDIN' 'DROP TABLE note'; do
+        write_change "$sql" '[]'
+        run -1 --separate-stderr mcpd --config c.json </dev/null
+        [[ -z "$output" && "$stderr" == *'the saved query note: with "write" it has to begin with INSERT'* ]] || { echo "$sql: $stderr"; return 1; }
+    done
+    for case in 'UPDATE note SET id = $1, body = $2; DELETE FROM note|multiple commands' 'UPDATE gone SET id = $1, body = $2|does not exist' \
+        'DELETE FROM note WHERE id = $1 AND body = $2|permission denied'; do
+        write_change "${case%|*}" '[]'
+        run -1 mcpd --config c.json --doctor
+        [[ "$output" == *'WRONG   log: '*'the saved query note: '*"${case#*|}"* ]] || { echo "$case: $output"; return 1; }
+    done
+}
+
 @test "docs/postgres.md: the commands print what the page shows" {
     page=$BATS_TEST_DIRNAME/../../docs/postgres.md
     awk '/^```sql setup/ { on = 1; next } /^```/ { on = 0 } on' "$page" >setup.sql

@@ -320,6 +320,21 @@ static void test_rights_taken_back(void **state)
     peer_close(&p);
 }
 
+/* A role that could do harm by a statement runs none. */
+static void test_mighty_role(void **state)
+{
+    char text[160];
+    (void)state;
+    run_sql("CREATE ROLE mighty LOGIN IN ROLE pg_read_server_files; GRANT ALL ON ledger TO mighty");
+    snprintf(text, sizeof(text), "host=%s user=mighty dbname=shop", top);
+    open_shop((mcp_postgres_options){.conninfo = text});
+    check_exchange(&p, &(exchange){CALL,
+                                   TOOL("set", "\"id\":\"1\",\"v\":\"1\""),
+                                   {"isError\":true", NOTHING "this server's database role"}});
+    expect_ledger("a mighty role", UNTOUCHED);
+    peer_close(&p);
+}
+
 /* ---- consent --------------------------------------------------------------------------------- */
 
 /* Sends a call of a client that can ask a person. `more` are further params. */
@@ -603,7 +618,7 @@ static const struct {
     {"after the statement", "update ledger", true, NOTHING, UNTOUCHED},
     {"COMMIT that did not arrive", "COMMIT", false, UNKNOWN, UNTOUCHED},
     {"COMMIT without its answer", "COMMIT", true, UNKNOWN, "1:10 2:20 3:30 4:40 5:51"},
-    {"ROLLBACK", NULL, false, "\"changed\":1", "1:10 2:20 3:30 4:40 5:51"},
+    {"nothing", NULL, false, "\"changed\":1", "1:10 2:20 3:30 4:40 5:51"},
 };
 
 static void test_lost(void **state)
@@ -662,6 +677,7 @@ static void test_cancelled(void **state)
     proxy_hold(&net);
     net.freeze_on = "COMMIT";
     proxy_go_on(&net);
+    size_t connections = proxy_accepted(&net);
     peer_send(&p, 2, CALL, TOOL("raise", "\"id\":\"5\""));
     while (!proxy_is_frozen(&net))
         mcp_loop_step(loop, 10);
@@ -671,6 +687,7 @@ static void test_cancelled(void **state)
                         now());
     proxy_freeze(&net, false);
     check_exchange(&p, &(exchange){READ, URI("$query/all"), {"[5,51]"}});
+    assert_int_equal(proxy_accepted(&net), connections);
     peer_close(&p);
 }
 
@@ -719,7 +736,8 @@ static void test_roles(void **state)
 
 /* ---- notices --------------------------------------------------------------------------------- */
 
-/* Who is subscribed to rows is told, without a trigger in the database. */
+/* Who is subscribed to rows is told, without a trigger in the database, and without the connection
+ * that listens to it, which is ended first. It would be made again after poll_ms. */
 static void test_told(void **state)
 {
     (void)state;
@@ -727,9 +745,15 @@ static void test_told(void **state)
     peer_send(&p, 5, "subscriptions/listen",
               "\"notifications\":{\"resourceSubscriptions\":[\"postgres://shop/public/ledger/row/"
               "5\"]}");
+    while (strcmp(look("SELECT count(*) FROM pg_stat_activity WHERE usename = 'reader' AND state = "
+                       "'idle' AND query = 'ROLLBACK'"),
+                  "1") != 0)
+        mcp_loop_step(loop, 10);
+    run_sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'reader'");
     check_exchange(&p, &(exchange){READ, URI("public/ledger/row/5"), {":50"}});
     p.updates = 0;
     check_exchange(&p, &(exchange){CALL, TOOL("raise", "\"id\":\"2\""), {NOTHING}});
+    assert_int_equal(p.updates, 0);
     check_exchange(&p, &(exchange){CALL_RAISE, {"\"changed\":1"}});
     if (!run_until(&p, &p.updates, 1, 20000))
         fail_msg("not told");
@@ -886,14 +910,23 @@ static int teardown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_calls),        cmocka_unit_test(test_ruled),
-        cmocka_unit_test(test_rights),       cmocka_unit_test(test_rights_taken_back),
-        cmocka_unit_test(test_consent),      cmocka_unit_test(test_refused_at_start),
-        cmocka_unit_test(test_checked),      cmocka_unit_test(test_annotations),
-        cmocka_unit_test(test_nothing_left), cmocka_unit_test(test_bounded_answer),
-        cmocka_unit_test(test_lost),         cmocka_unit_test(test_late_commit),
-        cmocka_unit_test(test_cancelled),    cmocka_unit_test(test_roles),
-        cmocka_unit_test(test_told),         cmocka_unit_test(test_others_are_told),
+        cmocka_unit_test(test_calls),
+        cmocka_unit_test(test_ruled),
+        cmocka_unit_test(test_rights),
+        cmocka_unit_test(test_rights_taken_back),
+        cmocka_unit_test(test_mighty_role),
+        cmocka_unit_test(test_consent),
+        cmocka_unit_test(test_refused_at_start),
+        cmocka_unit_test(test_checked),
+        cmocka_unit_test(test_annotations),
+        cmocka_unit_test(test_nothing_left),
+        cmocka_unit_test(test_bounded_answer),
+        cmocka_unit_test(test_lost),
+        cmocka_unit_test(test_late_commit),
+        cmocka_unit_test(test_cancelled),
+        cmocka_unit_test(test_roles),
+        cmocka_unit_test(test_told),
+        cmocka_unit_test(test_others_are_told),
         cmocka_unit_test(test_generated),
     };
     int rc = make_listening_database();
