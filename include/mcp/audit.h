@@ -18,11 +18,20 @@ typedef enum mcp_audit_outcome {
     MCP_AUDIT_INPUT,      /* the result asks the client for input (MCP_INPUT_REQUIRED) */
     MCP_AUDIT_NOT_FOUND,  /* "Resource not found", and access rules do not deny the resource */
     MCP_AUDIT_DENIED,     /* access rules deny the item; the client got the error of one that does
-                             * not exist */
+                             * not exist. Or the handler said so: mcp_request_note_denied() */
     MCP_AUDIT_SCOPES,     /* mcp_request_need_scopes(): the caller's token lacks a scope */
     MCP_AUDIT_CANCELLED,  /* cancelled by the client, or the client disconnected */
     MCP_AUDIT_ERROR,      /* any other error; mcp_audit_record.code */
 } mcp_audit_outcome;
+
+/* A change that a request made or asked for, for its record. A member that is zero is not known. */
+typedef struct mcp_audit_change {
+    size_t size;
+    const char *operation; /* one word, such as "create" */
+    mcp_str uri, to; /* of what; `to` only of a move. As the peer spelled them, or canonical */
+    uint64_t bytes;  /* of the new contents */
+    const char *was, *now; /* the versions before and after */
+} mcp_audit_change;
 
 /* Everything is valid during the call only. Strings are not NUL-terminated and come from the peer,
  * unless stated otherwise. */
@@ -61,6 +70,8 @@ typedef struct mcp_audit_record {
     /* With MCP_AUDIT_SCOPES, the scopes that the request needs, separated by spaces; otherwise
      * NULL. */
     const char *scopes;
+    /* What mcp_request_note_change() said last; NULL if nothing. Whether it was made is the outcome. */
+    const mcp_audit_change *change;
 } mcp_audit_record;
 
 /* Sets a function that is called once for each request that reached a method of the server or was
@@ -74,6 +85,14 @@ typedef struct mcp_audit_record {
 MCP_API void mcp_server_set_audit(mcp_server *server,
                                   void (*ended)(const mcp_audit_record *record, void *user),
                                   void *user);
+
+/* For handlers. Says what the request changes; a later call replaces what an earlier one said. Everything
+ * is copied. Does nothing without an audit function, or without memory. Only on the server's thread. */
+MCP_API void mcp_request_note_change(mcp_request *req, const mcp_audit_change *change);
+
+/* For handlers. Says that a result with isError, or an error, is a refusal: the caller may not do this.
+ * Then the outcome is MCP_AUDIT_DENIED. Only on the server's thread. */
+MCP_API void mcp_request_note_denied(mcp_request *req);
 
 #ifdef __cplusplus
 }

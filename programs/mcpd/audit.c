@@ -278,6 +278,19 @@ static bool is_idle(mcp_str method)
     return false;
 }
 
+static void add_change(line *l, const mcp_audit_change *c)
+{
+    if (!c)
+        return;
+    add_text(l, "operation", mcp_str_from(c->operation), WORD_ROOM);
+    add_text(l, "uri", c->uri, URIS_ROOM);
+    add_text(l, "to", c->to, URIS_ROOM);
+    add_text(l, "was", mcp_str_from(c->was), WORD_ROOM);
+    add_text(l, "now", mcp_str_from(c->now), WORD_ROOM);
+    if (c->bytes)
+        add_number(l, "written", (int64_t)c->bytes);
+}
+
 void audit_request(const mcp_audit_record *r, void *user)
 {
     audit *a = user;
@@ -300,6 +313,7 @@ void audit_request(const mcp_audit_record *r, void *user)
     if (mcp_str_eq(r->method, MCP_STR("subscriptions/listen")))
         add_uris(&l, r->params);
     add_text(&l, "source", r->source, WORD_ROOM);
+    add_change(&l, r->change);
     add_text(&l, "outcome", mcp_str_from(outcomes[r->outcome]), WORD_ROOM);
     if (r->code)
         add_number(&l, "code", r->code);

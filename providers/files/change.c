@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include <mcp/audit.h>
 #include <mcp/sys/forward.h>
 
 enum {
@@ -18,6 +19,8 @@ int files_change_refuse(files_change *c, int code)
 {
     if (code == MCP_ENOMEM || code == MCP_ECANCELLED)
         return code;
+    if (code == MCP_EACCESS)
+        mcp_request_note_denied(c->req);
     if (c->undo)
         return mcp_reply_fail(c->req, MCP_CODE_INVALID_PARAMS, "%s",
                               c->error.text[0] ? c->error.text : mcp_error_text(code));
@@ -86,6 +89,8 @@ static int confirm(files_change *c, bool *replied)
     int rc =
         common_confirm(c->req, c->f->changes->confirms, &what, host ? host->now(host->user) : 0);
     *replied = rc != MCP_OK;
+    if (rc == MCP_EREMOTE)
+        mcp_request_note_denied(c->req);
     return rc == MCP_EREMOTE ? MCP_OK : rc;
 }
 
@@ -146,6 +151,7 @@ static const char *const done_words[] = {[MCP_OPERATION_CREATE] = "Created",
 static int answer_done(files_change *c)
 {
     char lines[64] = "", version[EDITING_VERSION_SIZE + 40] = "";
+    c->done = true;
     announce(c);
     if (c->undo)
         return put_values(c);
@@ -184,8 +190,24 @@ static int answer_dry(files_change *c)
 
 /* ---- the steps ------------------------------------------------------------------------------- */
 
+/* For the audit log. */
+static void note(const files_change *c)
+{
+    const mcp_json *a = c->arguments;
+    mcp_audit_change change = {
+        .size = sizeof(change),
+        .operation = c->kind->whole && !c->aimed ? "write" : files_change_word(c),
+        .uri = c->uri ? mcp_str_from(c->uri) : mcp_json_string(mcp_json_get(a, "uri")),
+        .to = c->to_uri ? mcp_str_from(c->to_uri) : mcp_json_string(mcp_json_get(a, "to")),
+        .was = c->was.text,
+        .now = c->done ? c->outcome.version.text : NULL,
+        .bytes = c->done ? c->content.len : 0};
+    mcp_request_note_change(c->req, &change);
+}
+
 static int finish(files_change *c, int rc)
 {
+    note(c);
     files_change_close(c);
     return rc;
 }
@@ -195,10 +217,26 @@ static void commit_work(void *user)
     files_change_commit(user);
 }
 
+/* A save that a killed process could not give back to its file has another name now, which the operator must know. */
+static void tell_rescued(const files_change *c)
+{
+    char line[2 * EDITING_NAME_SIZE + 400];
+    const mcp_host *host = mcp_server_host(c->f->server);
+    if (!c->rescued[0] || !host || !host->log)
+        return;
+    snprintf(
+        line, sizeof(line),
+        "a program saved a file while a process that was killed was changing it: the save is in "
+        "%s, in the folder of %.300s or of the file that was moved there",
+        c->rescued, c->uri);
+    host->log("warning", line, host->user);
+}
+
 static void commit_done(mcp_request *req, void *user)
 {
     files_change *c = user;
     int rc = c->rc == MCP_OK ? answer_done(c) : answer_failed(c);
+    tell_rescued(c);
     mcp_reply_finish(req, finish(c, rc));
 }
 
@@ -257,6 +295,7 @@ static int run(files_change *c)
     int rc = files_change_aim(c, &replied);
     if (rc != MCP_OK || replied)
         return finish(c, rc);
+    c->aimed = true;
     set_operation(c);
     if (effect_of(c) == MCP_EFFECT_DENY) /* nothing is read for somebody who may not write */
         return finish(c, deny(c, &replied));

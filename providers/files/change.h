@@ -15,6 +15,8 @@
 
 #include "provider.h"
 
+#include <pthread.h>
+
 #include <confirm.h>
 #include <diff.h>
 #include <edit.h>
@@ -47,6 +49,8 @@ struct files_change {
     bool dry_run;
     bool exact;  /* a guarded name: only a rule with the exact path counts, and it asks */
     bool exists; /* when it was prepared */
+    bool aimed;  /* the first step is over */
+    bool done;   /* the change was made */
     struct stat st;
     editing_version was;
     common_buffer old, changed, room, diff;
@@ -55,7 +59,8 @@ struct files_change {
     editing_counts counts;
     editing_entry entry;
     editing_outcome outcome;
-    int rc; /* of the last step that ran elsewhere, with `error` */
+    char rescued[EDITING_NAME_SIZE]; /* a save that a killed process had not put back, or empty */
+    int rc;                          /* of the last step that ran elsewhere, with `error` */
     mcp_error error;
 };
 
@@ -75,6 +80,10 @@ int files_change_decide(files_change *c, bool *replied);
 void files_change_prepare(files_change *c);
 void files_change_commit(files_change *c);
 
+/* Removes what killed processes have left in the folder of a file, unless that was done a moment ago (change_sweep.c). Runs
+ * on any thread. */
+void files_change_sweep(files_change *c, common_beneath at, const char *rel, const char *path);
+
 /* Releases what the steps have made. */
 void files_change_close(files_change *c);
 
@@ -85,12 +94,26 @@ int files_change_refuse(files_change *c, int code);
 const files_root *files_change_root(const files_change *c, const files_target *t);
 const char *files_change_rel(const files_change *c, const files_target *t);
 
+/* Folders that were swept lately. */
+enum { FILES_SWEEPS = 64 };
+typedef struct files_sweeps {
+    pthread_mutex_t lock;
+    struct files_sweep {
+        uint64_t folder; /* a hash of its path */
+        int64_t at;      /* seconds; 0 if empty */
+    } last[FILES_SWEEPS];
+} files_sweeps;
+
+void files_sweeps_init(files_sweeps *s);
+void files_sweeps_free(files_sweeps *s);
+
 /* What the tools of a mount have in common; NULL in `files` if there are none. */
 typedef struct files_changes {
     mcp_files_changes options; /* with copies of the strings */
     char *folder;              /* the journal's */
     editing_journal *journal;  /* opened by the first change */
     common_confirms *confirms;
+    files_sweeps sweeps;
 } files_changes;
 
 void files_changes_free(files *f);

@@ -15,7 +15,10 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include <mcp/audit.h>
+
 #include <guarded.h>
+#include <hooks.h>
 
 static int refuse(files_change *c, bool *replied, int code, const char *format, ...)
     MCP_PRINTF(4, 5);
@@ -33,6 +36,7 @@ static int refuse(files_change *c, bool *replied, int code, const char *format, 
 static int not_served(files_change *c, mcp_str name, bool *replied)
 {
     int len = name.len < 300 ? (int)name.len : 300;
+    mcp_request_note_denied(c->req);
     return refuse(c, replied, MCP_ENOTFOUND,
                   "%.*s: no such file is served here, or it may not be written by you. "
                   "list_resources shows the "
@@ -195,6 +199,11 @@ static int check_name(files_change *c, const files_target *t, const char *path, 
     if (in_bare(files_change_root(c, t), rel))
         return refuse(c, replied, MCP_EACCESS,
                       "%.300s is in a repository of git, which only git writes", rel);
+    if (editing_in_hooks(path))
+        return refuse(c, replied, MCP_EACCESS,
+                      "%.300s is in the folder from which git takes the hooks of a repository "
+                      "(core.hooksPath); it is never written by a tool",
+                      rel);
     if (is_sealed(c, files_change_root(c, t), path, rel))
         return refuse(c, replied, MCP_EACCESS,
                       "%.300s is a file that this server itself reads, or keeps; it is never "

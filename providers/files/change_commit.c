@@ -64,7 +64,9 @@ void files_change_commit(files_change *c)
     if (c->operation == MCP_OPERATION_MOVE) {
         change.to = files_change_root(c, &c->to)->at;
         change.to_rel = files_change_rel(c, &c->to);
+        files_change_sweep(c, change.to, change.to_rel, c->to_path);
     }
+    files_change_sweep(c, change.at, change.rel, c->path);
     c->entry.path = mcp_str_from(c->path);
     c->entry.to = mcp_str_from(c->to_path ? c->to_path : "");
     c->entry.was = mcp_str_from(c->was.text);

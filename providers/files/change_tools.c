@@ -174,6 +174,7 @@ void files_changes_free(files *f)
     common_confirms_free(all->confirms);
     common_free_texts(&f->alloc, all->options.sealed);
     common_release(&f->alloc, all->folder);
+    files_sweeps_free(&all->sweeps);
     common_release(&f->alloc, all);
 }
 
@@ -183,6 +184,7 @@ static int keep(files *f, const mcp_files_changes *given)
     if (!all)
         return MCP_ENOMEM;
     memset(all, 0, sizeof(*all));
+    files_sweeps_init(&all->sweeps);
     f->changes = all;
     all->options = *given;
     mcp_files_changes *o = &all->options;

@@ -66,6 +66,37 @@ void mcp__audit_cancelled(mcp_request *req, mcp_str reason)
     req->used.reason = mcp_request_strdup(req, reason); /* without memory, there is no reason */
 }
 
+/* ---- what handlers say ------------------------------------------------------------------------ */
+
+void mcp_request_note_denied(mcp_request *req)
+{
+    if (req)
+        req->used.refused = true;
+}
+
+static mcp_str own(mcp_request *req, mcp_str text)
+{
+    return mcp_str_from(text.len ? mcp_request_strdup(req, text) : NULL);
+}
+
+void mcp_request_note_change(mcp_request *req, const mcp_audit_change *change)
+{
+    mcp_audit_change given;
+    if (!req || !req->server->audit.ended ||
+        MCP__TAKE(&given, change, mcp_audit_change, NULL) != MCP_OK)
+        return;
+    mcp_audit_change *copy = mcp_request_alloc(req, sizeof(*copy));
+    if (!copy)
+        return;
+    *copy = given;
+    copy->operation = own(req, mcp_str_from(given.operation)).ptr;
+    copy->uri = own(req, given.uri);
+    copy->to = own(req, given.to);
+    copy->was = own(req, mcp_str_from(given.was)).ptr;
+    copy->now = own(req, mcp_str_from(given.now)).ptr;
+    req->used.change = copy;
+}
+
 /* ---- what the request is about --------------------------------------------------------------- */
 
 static mcp_str name_in(const mcp_json *object)
@@ -121,6 +152,8 @@ static mcp_audit_outcome outcome_of(const mcp_request *req)
         return MCP_AUDIT_SCOPES;
     if ((used == MCP__USED_ERROR || used == MCP__USED_NOT_FOUND) && req->used.denied)
         return MCP_AUDIT_DENIED;
+    if ((used == MCP__USED_ERROR || used == MCP__USED_TOOL_ERROR) && req->used.refused)
+        return MCP_AUDIT_DENIED;
     return outcomes[used];
 }
 
@@ -133,7 +166,7 @@ static int code_of(const mcp_request *req, mcp_audit_outcome outcome)
         [MCP_AUDIT_SCOPES] = true,
         [MCP_AUDIT_ERROR] = true,
     };
-    if (!has_code[outcome])
+    if (!has_code[outcome] || req->used.outcome == MCP__USED_TOOL_ERROR)
         return 0;
     return req->error.code ? req->error.code : MCP__INTERNAL_ERROR;
 }
@@ -156,6 +189,7 @@ void mcp__audit_end(mcp_request *req)
         .session = mcp_str_from(req->used.session),
         .traceparent = mcp_str_from(req->used.traceparent),
         .bytes = req->used.answer,
+        .change = req->used.change,
     };
     r.code = code_of(req, r.outcome);
     r.scopes = r.outcome == MCP_AUDIT_SCOPES ? req->in.scopes : NULL;

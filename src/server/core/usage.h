@@ -2,6 +2,7 @@
 #ifndef MCP_SRC_USAGE_H
 #define MCP_SRC_USAGE_H
 
+#include <mcp/audit.h>
 #include <mcp/server.h>
 
 #include "base/base.h"
@@ -37,10 +38,12 @@ typedef struct mcp__used {
     uint64_t answer;    /* size of the answer */
     const char *caller; /* of audit.c; these are copies in the arena, or NULL */
     const char *session, *traceparent;
-    const char *reason; /* NULL if the client gave none for its cancellation */
+    const char *reason;             /* NULL if the client gave none for its cancellation */
+    const mcp_audit_change *change; /* in the arena, or NULL */
     mcp__used_outcome outcome;
     bool inner;    /* of audit.c */
     bool denied;   /* access rules deny the item that was requested */
+    bool refused;  /* mcp_request_note_denied() */
     bool recorded; /* audit.c has passed its record to the program */
 } mcp__used;
 

@@ -42,6 +42,12 @@ static void ended(const mcp_audit_record *record, void *user)
     if (record->scopes)
         len += (size_t)snprintf(told + len, sizeof(told) - len, " needs %s", record->scopes);
     bytes = record->bytes;
+    const mcp_audit_change *c = record->change;
+    if (c)
+        len += (size_t)snprintf(told + len, sizeof(told) - len, " (%s %.*s%s%.*s %s %s %u)",
+                                c->operation, (int)c->uri.len, c->uri.ptr, c->to.len ? " to " : "",
+                                (int)c->to.len, c->to.ptr, c->was ? c->was : "-",
+                                c->now ? c->now : "-", (unsigned)c->bytes);
     snprintf(told + len, sizeof(told) - len, "%s;", record->inner ? " inner" : "");
 }
 
@@ -149,6 +155,31 @@ static int lacks(rig *at, mcp_request *req)
 {
     (void)at;
     return mcp_request_need_scopes(req, "deep");
+}
+
+static int refused_change(rig *at, mcp_request *req)
+{
+    static bool again;
+    (void)at;
+    char uri[] = "a", now[] = "2"; /* which are gone when the request ends */
+    mcp_request_note_change(
+        req, MCP_OPTIONS(mcp_audit_change, .operation = "change", .uri = MCP_STR("x")));
+    mcp_request_note_change(req,
+                            MCP_OPTIONS(mcp_audit_change, .operation = "move", .bytes = 3,
+                                        .uri = mcp_str_from(uri), .to = MCP_STR("b"), .now = now));
+    mcp_request_note_change(req, &(mcp_audit_change){0}); /* invalid: without a size */
+    mcp_request_note_denied(req);
+    memset(uri, '?', 1);
+    memset(now, '?', 1);
+    again = !again;
+    return again ? mcp_reply_tool_error(req, "no") : mcp_reply_fail(req, -32000, "no");
+}
+
+static int noted_success(rig *at, mcp_request *req)
+{
+    (void)at;
+    mcp_request_note_denied(req); /* which the answer contradicts */
+    return mcp_reply_text(req, "ok");
 }
 
 /* ---- targets and outcomes -------------------------------------------------------------------- */
@@ -361,6 +392,19 @@ static void test_described(void **state)
     rig_close(&r);
 }
 
+static void test_changes(void **state)
+{
+    (void)state;
+    begin("p", NULL);
+    call_as(refused_change, "t");
+    TOLD("p tools/call 't' denied (move a to b - 2 3);");
+    call_as(refused_change, "t");
+    TOLD("p tools/call 't' denied -32000 (move a to b - 2 3);");
+    call_as(noted_success, "t");
+    TOLD("p tools/call 't' ok;");
+    end();
+}
+
 static void test_inner(void **state)
 {
     (void)state;
@@ -386,6 +430,7 @@ int main(void)
         cmocka_unit_test(test_listen),   cmocka_unit_test(test_denied),
         cmocka_unit_test(test_later),    cmocka_unit_test(test_inner),
         cmocka_unit_test(test_gone),     cmocka_unit_test(test_described),
+        cmocka_unit_test(test_changes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
