@@ -320,4 +320,43 @@ post() { # TOKEN METHOD PARAMS: over HTTP; sets $heard to the whole answer
     post token-a libmcp/changes/undo "{\"id\":\"$id\"}"
     is '"delete"' .result.operation
     [ ! -e files/b.txt ]
+
+@test "what a killed process has left is removed, and nothing else" {
+    left=files/.mcpd-0123456789abcdef.tmp
+    echo half >"$left"
+    echo mine >files/.mcpd-notes.tmp
+    talk modern "$MCPD" 'files?write=**'
+    for ((i = 0; i < 600; i++)); do # until it is old enough; each call waits for the disk
+        result tools/call "{\"name\":\"write_file\",\"arguments\":{\"uri\":\"b$i\",\"text\":\"x\n\"}}"
+        [ -e "$left" ] || break
+        sleep 0.05
+    done
+    [ ! -e "$left" ]
+    [ -e files/.mcpd-notes.tmp ]
+    hush
+}
+
+@test "the audit log says what was changed" {
+    printf 'run me\n' >files/a.txt
+    talk modern "$MCPD" --audit audit 'files?write=**'
+    result tools/call '{"name":"edit_file","arguments":{"uri":"a.txt","edits":[{"old":"me","new":"it"}]}}'
+    version=$(jq -r .structuredContent.version <<<"$heard")
+    result tools/call '{"name":"move_file","arguments":{"uri":"a.txt","to":"b.txt"}}'
+    result tools/call '{"name":"edit_file","arguments":{"uri":"b.txt","edits":[{"old":"none","new":"it"}]}}'
+    result tools/call '{"name":"delete_file","arguments":{"uri":"b.txt"}}'
+    result libmcp/changes/list '{}'
+    id=$(jq -r '.changes[0].id' <<<"$heard")
+    result libmcp/changes/undo "{\"id\":\"$id\"}"
+    hush
+    jq -es --arg here "file://$(pwd -P)/files" --arg version "$version" '
+        [.[] | {method, name, operation, uri, to, outcome, written, now, old: has("was")} | del(..|nulls)] | . == [
+        {method: "tools/call", name: "edit_file", operation: "change", uri: ($here + "/a.txt"), outcome: "ok", written: 7,
+         now: $version, old: true},
+        {method: "tools/call", name: "move_file", operation: "move", uri: ($here + "/a.txt"), to: ($here + "/b.txt"), outcome: "ok",
+         now: .[1].now, old: true},
+        {method: "tools/call", name: "edit_file", operation: "change", uri: ($here + "/b.txt"), outcome: "tool error", old: true},
+        {method: "tools/call", name: "delete_file", operation: "delete", uri: ($here + "/b.txt"), outcome: "ok", old: true},
+        {method: "libmcp/changes/list", outcome: "ok", old: false},
+        {method: "libmcp/changes/undo", operation: "create", uri: ($here + "/b.txt"), outcome: "ok", written: 7, now: .[5].now,
+         old: false}]' audit || { cat audit; false; }
 }
