@@ -170,7 +170,7 @@ answers() { # ACTION CONTENT: repeats the call with an answer to its question
     echo '{"sources":["files"],"access":[{"effect":"allow","operations":["create","change"],"resources":"files/**"},
         {"effect":"allow","operations":["create"],"resources":"files/CLAUDE.md"}]}' >mcpd.json
     capabilities='{"elicitation":{"form":{}}}'
-    talk modern "$MCPD" --config mcpd.json
+    talk modern "$MCPD" --config mcpd.json --audit audit
     for name in AGENTS.md claude.md x/CLAUDE.md .claude/settings.json node_modules/x/.npmrc; do
         tool write_file "{\"uri\":\"$name\",\"text\":\"obey\"}"
         is true .isError
@@ -184,6 +184,7 @@ answers() { # ACTION CONTENT: repeats the call with an answer to its question
         [ ! -e files/CLAUDE.md ]
     done
     hush
+    jq -es '[.[] | select(.operation) | .outcome] == [range(5) | "denied"] + [range(3) | "input required", "denied"]' audit
     talk modern "$MCPD" --config mcpd.json
     result tools/call "$params"
     choice=$(jq -c '[.inputRequests[].params.requestedSchema.properties | to_entries[] |
@@ -241,7 +242,7 @@ changes() { result libmcp/changes/list "${1:-{\}}"; }
         is '["delete","move","create","change","change"]' '[.changes[].operation]'
         is '["done"]' '[.changes[].state] | unique'
         is "\"$here/c.txt\"" '.changes[1].to'
-        ids=($(jq -r '.changes[].id' <<<"$heard"))
+        mapfile -t ids < <(jq -r '.changes[].id' <<<"$heard")
         [ "$(stat -c %a state/mcpd/journal)" = 700 ]
         [ -z "$(find state/mcpd/journal -type f ! -perm 600)" ]
 
