@@ -266,6 +266,25 @@ static int put_blob(reading *r, const mcp_json *content)
     return rc;
 }
 
+/* Passes on the version of a file that the caller may change. It is of another server perhaps, so only what a version
+ * consists of is repeated to a model. */
+static int put_version(reading *r, const mcp_json *content)
+{
+    enum { LONGEST = 80 };
+    char text[LONGEST + 40], meta[LONGEST + 40];
+    mcp_str version =
+        mcp_json_string(mcp_json_get(mcp_json_get(content, "_meta"), "libmcp/version"));
+    if (!version.len || version.len > LONGEST)
+        return MCP_OK;
+    for (size_t i = 0; i < version.len; i++)
+        if (!strchr("0123456789abcdef-", version.ptr[i]) || !version.ptr[i])
+            return MCP_OK;
+    snprintf(text, sizeof(text), "Version %.*s (for if_match)", (int)version.len, version.ptr);
+    snprintf(meta, sizeof(meta), "{\"libmcp/version\":\"%.*s\"}", (int)version.len, version.ptr);
+    return mcp_reply_content(r->req, MCP_OPTIONS(mcp_content, .kind = MCP_CONTENT_TEXT,
+                                                 .text = mcp_str_from(text), .meta = meta));
+}
+
 static int put_contents(reading *r)
 {
     const mcp_json *contents = mcp_json_get(r->ask.result, "contents");
@@ -274,6 +293,8 @@ static int put_contents(reading *r)
     int rc = MCP_OK;
     for (const mcp_json *c; rc == MCP_OK && (c = mcp_json_next(contents, &it, NULL)) != NULL;)
         rc = mcp_json_get(c, "blob") ? put_blob(r, c) : put_text(r, c, several);
+    if (rc == MCP_OK && !several)
+        rc = put_version(r, mcp_json_at(contents, 0));
     return rc;
 }
 

@@ -14,6 +14,7 @@
 #define FILES_CACHE_H
 
 #include <mcp/base.h>
+#include <version.h>
 
 #include <sys/stat.h>
 
@@ -27,7 +28,8 @@ typedef struct files_cache files_cache;
 typedef struct files_cached {
     mcp_str bytes;
     bool text;
-    const char *type; /* MIME type; borrowed from the files_mime */
+    const char *type;        /* MIME type; borrowed from the files_mime */
+    editing_version version; /* empty if it has none: a folder */
 } files_cached;
 
 /* Returns the time in ms of the clock that FILES_CACHE_MS is measured with. */

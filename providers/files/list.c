@@ -125,9 +125,21 @@ static const char *entry_type(const files *f, const files_entry *e)
     return e->is_dir ? FILES_MIME_FOLDER : files_mime_of_name(f->mime, e->name);
 }
 
+/* The version has no hash, for which each file would have to be read. */
+static const char *entry_meta(mcp_request *req, const files *f, const files_entry *e,
+                              char ret[FILES_META_SIZE])
+{
+    editing_version version;
+    struct stat st = {.st_ino = e->inode, .st_ctim = e->ctime, .st_size = (off_t)e->size};
+    if (e->is_dir || !files_tells_version(f, req, mcp_str_from(f->uri.ptr)))
+        return NULL;
+    editing_version_make(&st, NULL, &version);
+    return files_version_meta(&version, ret);
+}
+
 static int reply_entry(mcp_request *req, files *f, const files_entry *e)
 {
-    char time[32];
+    char time[32], meta[FILES_META_SIZE];
     f->uri.len = f->name.len = f->title.len = 0;
     int rc = files_put_uri(f, e->root, e->rel, &f->uri);
     if (rc == MCP_OK)
@@ -152,7 +164,8 @@ static int reply_entry(mcp_request *req, files *f, const files_entry *e)
                                                    .mime_type = entry_type(f, e),
                                                    .has_size = !e->is_dir,
                                                    .resource_size = e->size,
-                                                   .annotations = &notes});
+                                                   .annotations = &notes,
+                                                   .meta = entry_meta(req, f, e, meta)});
 }
 
 /* Reports the entry's folder to the watcher, which prefers listed folders. */

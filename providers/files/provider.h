@@ -82,6 +82,17 @@ int files_read_resource(mcp_request *req, mcp_str uri, void *user);
 int files_read_cached(mcp_request *req, mcp_str uri, void *user);
 int files_read_template(mcp_request *req, mcp_str uri, const mcp_uri_match *match, void *user);
 
+/* ---- versions -------------------------------------------------------------------------------- */
+
+/* The size of the longest object {"libmcp/version":"…"}, which is `_meta` of contents and entries. */
+enum { FILES_META_SIZE = EDITING_VERSION_SIZE + 24 };
+
+/* Returns whether the caller is told the version of this file: only who may change it, move it or
+ * delete it needs it. */
+bool files_tells_version(const files *f, const mcp_request *req, mcp_str uri);
+/* Writes the object, and returns it. */
+const char *files_version_meta(const editing_version *version, char ret[FILES_META_SIZE]);
+
 /* ---- templates ------------------------------------------------------------------------------- */
 
 extern const mcp_resource_template files_templates[FILES_PART_KINDS];

@@ -230,11 +230,19 @@ static mcp_str last_name(const job *j)
     return mcp_str_from(slash ? slash + 1 : path);
 }
 
-static int reply_content(mcp_request *req, const files_cached *c)
+static int reply_content(mcp_request *req, const files *f, mcp_str uri, const files_cached *c)
 {
-    if (c->text)
-        return mcp_reply_str(req, c->bytes, c->type);
-    return mcp_reply_bytes(req, c->bytes.ptr, c->bytes.len, c->type);
+    char meta[FILES_META_SIZE];
+    mcp_content content = {.size = sizeof(content), .kind = MCP_CONTENT_TEXT, .mime_type = c->type};
+    if (c->text) {
+        content.text = c->bytes;
+    } else {
+        content.bytes = c->bytes.ptr;
+        content.bytes_len = c->bytes.len;
+    }
+    if (c->version.text[0] && files_tells_version(f, req, uri))
+        content.meta = files_version_meta(&c->version, meta);
+    return mcp_reply_content(req, &content);
 }
 
 static const files_root *root_of(const job *j)
@@ -266,8 +274,10 @@ static int reply(job *j)
     content.type = folder ? FILES_MIME_FOLDER : files_mime_of_name(j->f->mime, last_name(j));
     if (!content.type)
         content.type = files_mime_of_content(content.text);
+    if (S_ISREG(j->st.st_mode))
+        editing_version_make(&j->st, is_whole_file(j) ? &content.bytes : NULL, &content.version);
     keep(j, &content);
-    return reply_content(j->req, &content);
+    return reply_content(j->req, j->f, mcp_str_from(j->uri), &content);
 }
 
 static void give_back(job *j)
@@ -408,7 +418,7 @@ int files_read_cached(mcp_request *req, mcp_str uri, void *user)
     files_cached content;
     if (!f->cache || !files_cache_get(f->cache, uri, &content))
         return MCP_ENOTFOUND;
-    return reply_content(req, &content);
+    return reply_content(req, f, uri, &content);
 }
 
 int files_read_resource(mcp_request *req, mcp_str uri, void *user)

@@ -222,6 +222,8 @@ static int deliver(walker *w, bool is_dir, const struct stat *st)
         .gone = !st,
         .size = is_dir ? 0 : (uint64_t)st->st_size,
         .mtime = st ? st->st_mtim : (struct timespec){0},
+        .ctime = st ? st->st_ctim : (struct timespec){0},
+        .inode = st ? st->st_ino : 0,
         .depth = depth_of(w),
     };
     int rc = w->emit(&entry, w->user);

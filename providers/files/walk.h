@@ -27,7 +27,8 @@ typedef struct files_entry {
     bool is_dir;
     bool gone;     /* stands for a root that cannot be listed now (files_root_renew()) */
     uint64_t size; /* 0 for a folder */
-    struct timespec mtime;
+    struct timespec mtime, ctime;
+    uint64_t inode;
     size_t depth; /* number of components below the start of the listing */
 } files_entry;
 

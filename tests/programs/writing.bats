@@ -94,6 +94,51 @@ text_of() { jq -r '.content[0].text' <<<"$heard"; }
     hush
 }
 
+@test "who may change a file is told its version by reads and lists, and the version holds" {
+    local era version
+    seq 20000 >files/long.txt
+    for era in modern legacy; do
+        printf 'one\ntwo\n' >files/a.txt
+        talk "$era" "$MCPD" 'files?write=a.txt'
+        result resources/read "{\"uri\":\"$here/a.txt\"}"
+        version=$(jq -r '.contents[0]._meta["libmcp/version"]' <<<"$heard")
+        [[ $version =~ ^[0-9a-f]+-[0-9a-f]+-8-[0-9a-f]{16}$ ]]
+        request resources/read "{\"uri\":\"$here/a.txt\"}"
+        request resources/read "{\"uri\":\"$here/a.txt\"}" # from the cache
+        answer
+        is "\"$version\"" '.result.contents[0]._meta["libmcp/version"]'
+        result resources/read "{\"uri\":\"$here/a.txt?line=2\"}"
+        is "\"${version%-*}\"" '.contents[0]._meta["libmcp/version"]' # a part has no hash
+        result resources/list '{}'
+        is "[\"$here/a.txt\",\"${version%-*}\"]" '.resources[] | [.uri, ._meta["libmcp/version"] // empty] | select(.[1])'
+        result resources/read "{\"uri\":\"$here/long.txt\"}" # no rule about it
+        is null '.contents[0]._meta'
+        result resources/read "{\"uri\":\"$here\"}"
+        is null '.contents[0]._meta'
+
+        tool read_resource '{"uri":"a.txt"}'
+        is '["one\ntwo\n","Version '"$version"' (for if_match)"]' '[.content[].text]'
+        is "\"$version\"" '.content[1]._meta["libmcp/version"]'
+        tool read_resource '{"uri":"long.txt","lines":1}'
+        is false '[.content[].text] | any(test("if_match"))'
+
+        tool write_file '{"uri":"a.txt","text":"new\n","if_match":"'"$version"'"}'
+        done_is change
+        tool write_file '{"uri":"a.txt","text":"newer\n","if_match":"'"$version"'"}'
+        refused 'was changed meanwhile'
+        version=$(jq -r '.content[0].text | capture("its version is (?<v>[0-9a-f-]+) now").v' <<<"$heard")
+        result resources/read "{\"uri\":\"$here/a.txt\"}"
+        is "\"$version\"" '.contents[0]._meta["libmcp/version"]'
+        hush
+        talk "$era" "$MCPD" files
+        result resources/read "{\"uri\":\"$here/a.txt\"}"
+        is null '.contents[0]._meta'
+        result resources/list '{}'
+        is '[]' '[.resources[] | select(._meta)]'
+        hush
+    done
+}
+
 @test "nothing can be written without a rule" {
     talk modern "$MCPD" files
     result tools/list '{}'

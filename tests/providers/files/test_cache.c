@@ -1,6 +1,6 @@
 /* test_cache.c: a cached file is used only while a new read would give the same result.
  *
- * Compiled with include/, providers/files and tests/support on the include path, linked to the
+ * Compiled with include/, providers/files, providers/editing and tests/support on the include path, linked to the
  * files provider and cmocka. */
 #define _GNU_SOURCE
 #include <time.h>
@@ -56,6 +56,7 @@ static void keep(fixture *f, const char *rel)
     ssize_t n = read(fd, bytes, sizeof(bytes));
     assert_true(n >= 0);
     files_cached c = {.bytes = {bytes, (size_t)n}, .text = true, .type = "text/plain"};
+    editing_version_make(&st, &c.bytes, &c.version);
     files_cache_put(f->cache, mcp_str_from(rel), fd, &st, &c);
     close(fd);
 }
@@ -69,6 +70,7 @@ static bool kept(fixture *f, const char *rel, const char *expected)
     assert_memory_equal(c.bytes.ptr, expected, c.bytes.len);
     assert_true(c.text);
     assert_string_equal(c.type, "text/plain");
+    assert_true(strlen(c.version.text) > 20);
     return true;
 }
 
