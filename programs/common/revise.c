@@ -15,12 +15,13 @@
 
 enum { LONGEST = 1 << 20 };
 
+/* Returns the command, or NULL if none is set. */
 static const char *editor_command(void)
 {
     const char *visual = getenv("VISUAL"), *editor = getenv("EDITOR");
     if (visual && *visual)
         return visual;
-    return editor && *editor ? editor : "vi";
+    return editor && *editor ? editor : NULL;
 }
 
 /* stdout may be a file, so the editor gets the terminal. */
@@ -31,14 +32,14 @@ static int terminal(void)
     return isatty(STDOUT_FILENO) ? STDOUT_FILENO : open("/dev/tty", O_WRONLY | O_CLOEXEC);
 }
 
-/* Ctrl-C belongs to the editor meanwhile. */
-static bool run_editor(const char *editor, const char *path)
+/* Ctrl-C belongs to the editor meanwhile. Returns the status of waitpid(), or -1. */
+static int run_editor(const char *editor, const char *path)
 {
     struct sigaction ignore = {.sa_handler = SIG_IGN}, old;
     char *line = NULL;
     int status = -1;
     if (asprintf(&line, "%s \"$@\"", editor) < 0)
-        return false;
+        return -1;
     fflush(NULL);
     sigaction(SIGINT, &ignore, &old);
     pid_t pid = fork();
@@ -53,7 +54,7 @@ static bool run_editor(const char *editor, const char *path)
         ;
     sigaction(SIGINT, &old, NULL);
     free(line);
-    return status == 0;
+    return status;
 }
 
 static int fail(mcp_error *error, int rc, const char *what, const char *why)
@@ -72,9 +73,21 @@ static bool write_to(int fd, const char *text)
     return f && fclose(f) == 0 && written;
 }
 
+int revise_file(const char *path, mcp_error *error)
+{
+    const char *set = editor_command(), *editor = set ? set : "vi";
+    int status = run_editor(editor, path);
+    if (status == 0)
+        return MCP_OK;
+    if (!set && WIFEXITED(status) && WEXITSTATUS(status) == 127)
+        return fail(error, MCP_ENOTFOUND, "there is no editor",
+                    "set VISUAL or EDITOR to the command of yours");
+    return fail(error, MCP_EIO, "the editor failed", editor);
+}
+
 int revise_text(const char *text, const char *suffix, char **ret, mcp_error *error)
 {
-    const char *folder = getenv("TMPDIR"), *editor = editor_command();
+    const char *folder = getenv("TMPDIR");
     char *path = NULL;
     size_t len = 0, before = strlen(text);
     if (asprintf(&path, "%s/mcpctl-XXXXXX%s", folder && *folder ? folder : "/tmp", suffix) < 0)
@@ -83,9 +96,7 @@ int revise_text(const char *text, const char *suffix, char **ret, mcp_error *err
     int rc = MCP_OK;
     if (fd < 0 || !write_to(fd, text))
         rc = fail(error, MCP_EIO, path, strerror(errno));
-    else if (!run_editor(editor, path))
-        rc = fail(error, MCP_EIO, "the editor failed", editor);
-    else /* some editors replace the file */
+    else if ((rc = revise_file(path, error)) == MCP_OK) /* some editors replace the file */
         rc = file_load(path, FILE_FOUND, LONGEST, ret, &len, error);
     if (fd >= 0)
         unlink(path);

@@ -11,6 +11,7 @@
 #include "arguments.h"
 #include "content.h"
 #include "definitions.h"
+#include "preview.h"
 #include "save.h"
 #include "servers.h"
 #include "terminal.h"
@@ -148,7 +149,19 @@ static void show_call(const ctl *c, const mcp_json *tool, const char *arguments)
     }
 }
 
-static int confirm(const ctl *c, const mcp_json *tool, const char *arguments)
+/* Shows what the call would change, if the tool can say so. Returns EXIT_OK, or the code of what would fail. */
+static int show_change(ctl *c, const mcp_json *tool, const char *arguments)
+{
+    if (!preview_is_for(tool, arguments))
+        return EXIT_OK;
+    hint("the server says what it would change (the call was made with dry_run):");
+    int code = preview_show(c, tool, arguments);
+    if (code == EXIT_REMOTE)
+        say("call %s: it would fail, so it is not called", c->args[0]);
+    return code;
+}
+
+static int confirm(ctl *c, const mcp_json *tool, const char *arguments)
 {
     if (c->set.yes || c->session->server->trusted)
         return EXIT_OK;
@@ -157,6 +170,9 @@ static int confirm(const ctl *c, const mcp_json *tool, const char *arguments)
         hint("cannot ask for confirmation without a terminal: --yes calls without confirmation");
         return EXIT_REFUSED;
     }
+    int code = show_change(c, tool, arguments);
+    if (code != EXIT_OK)
+        return code;
     return terminal_ask_yes("Call it? [y/N] ") ? EXIT_OK : EXIT_REFUSED;
 }
 

@@ -198,6 +198,38 @@ const command commands[] = {
         .json = "CallToolResult, as sent by the server",
     },
     {
+        .name = "edit",
+        .args = "URI",
+        .min_args = 1,
+        .max_args = 1,
+        .run = run_edit,
+        .summary = "Change a file with your editor.",
+        .details = "Reads the file, runs the editor (VISUAL, else EDITOR, else vi) on a private "
+                   "copy, and writes it back with the server's tool write_file, if the file still "
+                   "has the version that was read. If it has not, nothing is overwritten: what "
+                   "your text would change is shown, and on a terminal you may edit it again, "
+                   "write it nevertheless, or keep the copy. The file keeps its charset, its line "
+                   "ends and whether its last line has an end. If you change nothing, nothing is "
+                   "written. 'mcpctl undo' takes the change back.",
+        .json = "{\"operation\", \"uri\", \"version\", \"plus\", \"minus\", \"undo\"}; "
+                "operation is \"none\" if nothing was changed",
+    },
+    {
+        .name = "undo",
+        .args = "[ID]",
+        .max_args = 1,
+        .run = run_undo,
+        .summary = "List your changes of files, and take them back.",
+        .details = "Without ID, prints your changes, newest first: time, ID, operation, state and "
+                   "URI, separated by tabs, and where a file was moved to. With ID or --last it "
+                   "takes one back, if the file still has the version that the change left and you "
+                   "may still write it; that is a change of its own. --purge makes the server "
+                   "forget old contents. The server has to be an mcpd that you may write with.",
+        .json = "{\"changes\": [{\"id\", \"time\", \"operation\", \"uri\", \"to\", "
+                "\"undoes\", \"state\"}...]}; with ID or --last {\"operation\", \"uri\", "
+                "\"version\", \"undo\"}; with --purge {\"forgotten\"}",
+    },
+    {
         .name = "trace",
         .args = "FILE",
         .min_args = 1,

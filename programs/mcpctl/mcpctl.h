@@ -83,6 +83,8 @@ typedef struct settings {
     const char *range, *lines, *output, *args, *budget;
     uint64_t tail, count;
     bool force, raw, read, fetch, explain;
+    const char *uri, *purge; /* undo */
+    bool list, last;
     const char *theme, *images;
     texts servers; /* files of web */
     bool no_open;
@@ -132,6 +134,7 @@ int run_browse(ctl *c);
 int run_call(ctl *c);
 int run_complete(ctl *c);
 int run_context(ctl *c);
+int run_edit(ctl *c);
 int run_find(ctl *c);
 int run_info(ctl *c);
 int run_login(ctl *c);
@@ -147,6 +150,7 @@ int run_template(ctl *c);
 int run_tools(ctl *c);
 int run_trace(ctl *c);
 int run_tree(ctl *c);
+int run_undo(ctl *c);
 int run_watch(ctl *c);
 int run_web(ctl *c);
 

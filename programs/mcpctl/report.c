@@ -190,6 +190,9 @@ static void hint_remote(const ctl *c, const char *what, const mcp_json *object)
         report_unknown_uri(what + 5);
     else if (strcmp(what, "complete") == 0 && code == -32602)
         hint("'mcpctl prompts' and 'mcpctl template' list what can be completed");
+    else if (strcmp(what, "undo") == 0 && code == -32601)
+        hint("this server keeps no changes that you could take back: an mcpd does, for whoever may "
+             "write its files");
     else if (missing_capability(object))
         hint_capability(missing_capability(object));
     else if (code == -32601)

@@ -93,15 +93,37 @@ void terminal_show(mcp_str text, int indent)
     fputc('\n', stderr);
 }
 
-void terminal_show_exactly(mcp_str text, int indent)
+/* Writes a line: with `tabs`, these as they are. */
+static void show_line(mcp_str line, bool tabs)
+{
+    for (const char *tab; tabs && (tab = memchr(line.ptr, '\t', line.len)) != NULL;) {
+        size_t len = (size_t)(tab - line.ptr);
+        text_put(stderr, (mcp_str){line.ptr, len}, TEXT_LINE);
+        fputc('\t', stderr);
+        line = (mcp_str){tab + 1, line.len - len - 1};
+    }
+    text_put(stderr, line, TEXT_LINE);
+    fputc('\n', stderr);
+}
+
+static void show_lines(mcp_str text, int indent, bool tabs)
 {
     while (text.len) {
         const char *newline = memchr(text.ptr, '\n', text.len);
         size_t len = newline ? (size_t)(newline - text.ptr) : text.len;
         fprintf(stderr, "%*s", indent, "");
-        text_put(stderr, (mcp_str){text.ptr, len}, TEXT_LINE);
-        fputc('\n', stderr);
+        show_line((mcp_str){text.ptr, len}, tabs);
         len += newline != NULL;
         text = (mcp_str){text.ptr + len, text.len - len};
     }
+}
+
+void terminal_show_exactly(mcp_str text, int indent)
+{
+    show_lines(text, indent, false);
+}
+
+void terminal_show_lines(mcp_str text, int indent)
+{
+    show_lines(text, indent, true);
 }

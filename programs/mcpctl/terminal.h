@@ -27,6 +27,9 @@ void terminal_show(mcp_str text, int indent);
  * characters are shown too, and lines are not wrapped. */
 void terminal_show_exactly(mcp_str text, int indent);
 
+/* The same for text in which tabs are usual, such as the difference of two files. */
+void terminal_show_lines(mcp_str text, int indent);
+
 /* The activity bar. It appears half a second after begin(), unless `quiet` or stderr is not a
  * terminal. `what` is copied. Nested calls have no effect. */
 void bar_begin(const char *what, bool quiet);
