@@ -24,13 +24,23 @@ void question_take(mcp_client *client, mcp_question *question, void *user)
         mcp_question_fail(question, 0, "too many questions at one time");
 }
 
+/* Several lines may be a text that is to be judged, such as the difference of a file. They are not wrapped, so that no
+ * part of one line looks like another line. */
+static void show_message(mcp_str text)
+{
+    if (text.len && memchr(text.ptr, '\n', text.len))
+        terminal_show_lines(text, 4);
+    else
+        terminal_show(text, 4);
+}
+
 static void announce(const ctl *c, mcp_question *q, const char *wants)
 {
     const mcp_json *info = mcp_client_server_info(c->session->client);
     mcp_str name = mcp_json_string(mcp_json_get(info, "name"));
     bar_clear();
     say("the server %.*s%s", (int)name.len, name.len ? name.ptr : "", wants);
-    terminal_show(mcp_question_message(q), 4);
+    show_message(mcp_question_message(q));
 }
 
 /* ---- addresses ------------------------------------------------------------------------------- */

@@ -203,3 +203,57 @@ promised() { # COMMAND [PLACE]
     undo --last
     [[ $status == 1 && $(cat files/a.txt) == removed ]]
 }
+
+# Answers on a terminal; the words of the call follow.
+calls() { # TYPED WORDS...
+    local typed=$1
+    shift
+    rm -f trace
+    COLUMNS=60 STAY=1 TYPED=$typed run on_terminal "$MCPCTL" call --trace trace "$@" -- "${mcpd[@]}"
+}
+sent() { jq -c 'select(.from == "client" and .message.method == "tools/call") | .message.params.arguments.dry_run' trace; }
+
+@test "call: the difference is shown before a file is changed" {
+    writable
+    printf 'one\ntwo\t\33[31m\342\200\256\n' >files/a.txt
+    local words=(edit_file uri=a.txt 'edits:=[{"old":"two","new":"2"}]')
+    calls 'n\n' "${words[@]}"
+    [[ $output == *$'\n    @@ -1,2 +1,2 @@\n     one\n    -two\t\\x1b[31m\\u202e\n    +2\t\\x1b[31m\\u202e\n'*'Call it?'* ]]
+    [ "$(head -c 5 files/a.txt)" = $'one\nt' ]
+    [ "$(sent)" = true ]
+    calls 'y\n' "${words[@]}"
+    [[ $output == *$'\n    -two'*'Call it?'*"Changed $here/a.txt"* ]]
+    [ "$(sent)" = $'true\nnull' ]
+    # what would fail is not called
+    calls 'y\n' "${words[@]}"
+    [[ $output == *'does not occur'*'would fail, so it is not called'* && $output != *'Call it?'* ]]
+    [ "$(sent)" = true ]
+    # write_file, too; whoever tries it anyway is only asked
+    calls 'n\n' write_file uri=new.txt text=new
+    [[ $output == *'+new'*'Call it?'* && ! -e files/new.txt ]]
+    calls 'y\n' write_file uri=new.txt text=new dry_run=true
+    [[ $output == *'Call it?'*'+new'* && ! -e files/new.txt ]]
+    [ "$(sent)" = true ]
+    # nothing is called before the confirmation where nobody sees it, where nobody is asked, and of other tools
+    rm trace
+    run "$MCPCTL" call --trace trace write_file uri=new.txt text=new -- "${mcpd[@]}"
+    [[ $status == 6 && ! $(sent) ]]
+    calls '' --yes write_file uri=new.txt text=new
+    [[ -e files/new.txt && $(sent) == null ]]
+    mcpd=(sh -c '"$0" "$1" | sed -u "s/\"name\":\"write_file\"/\"name\":\"other_tool\"/"' "$MCPD" 'files?write=**')
+    calls 'n\n' other_tool uri=other.txt text=new
+    [[ $output == *'Call it?'* && ! $(sent) ]]
+}
+
+@test "call: a question about a change is shown line by line, and has no default" {
+    writable
+    jq -n '{sources: ["files"], access: [{effect: "allow"}, {effect: "ask", operations: ["create", "change"], resources: "files/**"}]}' >mcpd.json
+    mcpd=("$MCPD" --config mcpd.json)
+    local long='many words that are longer than a line of this terminal is  -not a line of its own'
+    local text="text:=\"first\\n  $long\\n\""
+    calls 'y\n\ndo not\ny\n' write_file uri=new.txt "$text"
+    [[ $output == *'Send this?'* && ! -e files/new.txt ]]
+    calls 'y\n\ndo it\ny\n' write_file uri=new.txt "$text"
+    [[ $output == *" asks:"*"create $here/new.txt"*"+first"$'\n'*"+  $long"$'\n'*'Decision'*'Decision'*'Send this?'* ]]
+    [ "$(head -n 1 files/new.txt)" = first ]
+}
