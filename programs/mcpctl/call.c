@@ -149,12 +149,13 @@ static void show_call(const ctl *c, const mcp_json *tool, const char *arguments)
     }
 }
 
-/* Shows what the call would change, if the tool can say so. Returns EXIT_OK, or the code of what would fail. */
+/* Shows what the call would change, if the tool can say so and the user wants it: that is a call, too, and whether it
+ * writes nothing is the server's word. Returns EXIT_OK, or the code of what would fail. */
 static int show_change(ctl *c, const mcp_json *tool, const char *arguments)
 {
-    if (!preview_is_for(tool, arguments))
+    if (!preview_is_for(tool, arguments) ||
+        !terminal_ask_yes("Call it with dry_run first, to see what it would change? [y/N] "))
         return EXIT_OK;
-    hint("the server says what it would change (the call was made with dry_run):");
     int code = preview_show(c, tool, arguments);
     if (code == EXIT_REMOTE)
         say("call %s: it would fail, so it is not called", c->args[0]);

@@ -1,7 +1,7 @@
 /* preview.c: see preview.h.
  *
- * The call with dry_run is made before the user has agreed to anything. Other tools than those named here may
- * understand it otherwise, and are never called in this way.
+ * That is a call of the tool, so the user is asked for it, and only tools are asked about that are known to have the
+ * argument for this.
  */
 #define _GNU_SOURCE
 #include "preview.h"

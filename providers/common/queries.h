@@ -20,7 +20,7 @@ enum { COMMON_QUERY_PARAMETERS = 32, COMMON_QUERY_CHANGES = 1000000 };
     "MERGE, and a "                                                                            \
     "tool for those whom an access rule with the operation commit names\"},"                   \
     "\"rows\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":1000000,\"description\":\"With " \
-    "write: how many rows it may change; more are undone; default 1\"},"
+    "write: how many rows it may change; more are undone; 1 unless given\"},"
 
 /* The schema of the member "queries" in a database's options. `placeholders` explains how a
  * statement refers to its parameters; `own` and `more` have further properties of a query and of a

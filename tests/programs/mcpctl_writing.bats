@@ -217,11 +217,13 @@ sent() { jq -c 'select(.from == "client" and .message.method == "tools/call") | 
     writable
     printf 'one\ntwo\t\33[31m\342\200\256\n' >files/a.txt
     local words=(edit_file uri=a.txt 'edits:=[{"old":"two","new":"2"}]')
-    calls 'n\n' "${words[@]}"
+    calls 'n\nn\n' "${words[@]}" # that is a call, too
+    [[ $output == *'Call it with dry_run'*'Call it?'* && ! $(sent) ]]
+    calls 'y\nn\n' "${words[@]}"
     [[ $output == *$'\n    @@ -1,2 +1,2 @@\n     one\n    -two\t\\x1b[31m\\u202e\n    +2\t\\x1b[31m\\u202e\n'*'Call it?'* ]]
     [ "$(head -c 5 files/a.txt)" = $'one\nt' ]
     [ "$(sent)" = true ]
-    calls 'y\n' "${words[@]}"
+    calls 'y\ny\n' "${words[@]}"
     [[ $output == *$'\n    -two'*'Call it?'*"Changed $here/a.txt"* ]]
     [ "$(sent)" = $'true\nnull' ]
     # what would fail is not called
@@ -229,7 +231,7 @@ sent() { jq -c 'select(.from == "client" and .message.method == "tools/call") | 
     [[ $output == *'does not occur'*'would fail, so it is not called'* && $output != *'Call it?'* ]]
     [ "$(sent)" = true ]
     # write_file, too; whoever tries it anyway is only asked
-    calls 'n\n' write_file uri=new.txt text=new
+    calls 'y\nn\n' write_file uri=new.txt text=new
     [[ $output == *'+new'*'Call it?'* && ! -e files/new.txt ]]
     calls 'y\n' write_file uri=new.txt text=new dry_run=true
     [[ $output == *'Call it?'*'+new'* && ! -e files/new.txt ]]
@@ -251,9 +253,9 @@ sent() { jq -c 'select(.from == "client" and .message.method == "tools/call") | 
     mcpd=("$MCPD" --config mcpd.json)
     local long='many words that are longer than a line of this terminal is  -not a line of its own'
     local text="text:=\"first\\n  $long\\n\""
-    calls 'y\n\ndo not\ny\n' write_file uri=new.txt "$text"
+    calls 'n\ny\n\ndo not\ny\n' write_file uri=new.txt "$text"
     [[ $output == *'Send this?'* && ! -e files/new.txt ]]
-    calls 'y\n\ndo it\ny\n' write_file uri=new.txt "$text"
+    calls 'n\ny\n\ndo it\ny\n' write_file uri=new.txt "$text"
     [[ $output == *" asks:"*"create $here/new.txt"*"+first"$'\n'*"+  $long"$'\n'*'Decision'*'Decision'*'Send this?'* ]]
     [ "$(head -n 1 files/new.txt)" = first ]
 }

@@ -366,6 +366,7 @@ post() { # TOKEN METHOD PARAMS: over HTTP; sets $heard to the whole answer
     post token-a libmcp/changes/undo "{\"id\":\"$id\"}"
     is '"delete"' .result.operation
     [ ! -e files/b.txt ]
+}
 
 @test "what a killed process has left is removed, and nothing else" {
     left=files/.mcpd-0123456789abcdef.tmp
