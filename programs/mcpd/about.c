@@ -160,9 +160,10 @@ char *about_all(const settings *s, modules *m, about_place *place_of, void *user
         to);
     size_t n = put_sources(to, s, m, place_of, user, &files);
     put_how_to(to, s, files > 0, files < n);
-    fputs(is_written(s) ? " Resources are read-only, except for files that edit_file and write_file "
-                          "change, if you have these tools."
-                        : " Resources are read-only.",
+    fputs(is_written(s)
+              ? " Resources are read-only, except for files that edit_file and write_file "
+                "change, if you have these tools."
+              : " Resources are read-only.",
           to);
     if (fclose(to) == 0 && n)
         return text;

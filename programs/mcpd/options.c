@@ -168,8 +168,10 @@ static const option table[] = {
              "kinds of items), so that it is known at the next start, before they are used. One "
              "mcpd writes it."},
     {TEXT("journal", journal, "FOLDER"), IS_PATH,
-     .help = "Keep in FOLDER what the tools that change files have changed, with the old contents, so that mcpctl undo "
-             "can take it back. Default: the state folder of the service, or mcpd/journal in $XDG_STATE_HOME."},
+     .help = "Keep in FOLDER what the tools that change files have changed, with the old contents, "
+             "so that mcpctl undo "
+             "can take it back. Default: the state folder of the service, or mcpd/journal in "
+             "$XDG_STATE_HOME."},
     {.name = "journal-size",
      .kind = OPTION_SIZE,
      .at = AT(journal_size),
@@ -177,7 +179,8 @@ static const option table[] = {
      .min = 1 << 20,
      .max = UINT64_C(1) << 50,
      .unkept = true,
-     .help = "Size of the journal. Entries younger than a day are never dropped: if it is full of them, nothing can be "
+     .help = "Size of the journal. Entries younger than a day are never dropped: if it is full of "
+             "them, nothing can be "
              "changed. Default 256M."},
     {.name = "approve",
      .kind = OPTION_FLAG,
