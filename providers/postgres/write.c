@@ -335,7 +335,7 @@ static bool take_values(postgres_job *j, const common_query *q, const mcp_json *
             *rc = MCP_ENOMEM;
             return false;
         }
-        if (given.len && memchr(given.ptr, 0, given.len)) {
+        if (given.ptr && given.len && memchr(given.ptr, 0, given.len)) {
             *rc = mcp_reply_tool_error(j->req, "The parameter %.64s contains NUL", p->name);
             return false;
         }
