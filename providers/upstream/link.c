@@ -101,15 +101,14 @@ static int open_service(upstream_session *s, mcp_loop *loop, mcp_error *error)
     environment env;
     if (!make_environment(&env, s->up))
         return MCP_ENOMEM;
-    int rc = mcp_service_new(loop,
-                             MCP_OPTIONS(mcp_service_options, .name = o->name, .argv = o->argv,
-                                         .env = env.items, .cwd = o->cwd, .client = s->client,
-                                         .idle_ms = UINT64_MAX, /* the session has its own */
-                                         .start_ms = o->timeout_ms, .low_priority = true,
-                                         .on_end = on_end, .log = o->trace ? on_stderr : NULL,
-                                         .user = s, .messages_per_second = o->messages_per_second,
-                                         .slowed = on_slowed),
-                             &s->service, error);
+    int rc = mcp_service_new(
+        loop,
+        MCP_OPTIONS(mcp_service_options, .name = o->name, .argv = o->argv, .env = env.items,
+                    .cwd = o->cwd, .client = s->client,
+                    .idle_ms = UINT64_MAX, /* the session has its own */
+                    .start_ms = o->timeout_ms, .on_end = on_end, .log = o->trace ? on_stderr : NULL,
+                    .user = s, .messages_per_second = o->messages_per_second, .slowed = on_slowed),
+        &s->service, error);
     common_release(&s->up->alloc, (void *)env.items);
     return rc;
 }

@@ -144,9 +144,7 @@ END
     talk modern "$MCPD" own "mcp:'$MCPD' --no-resource-tools files?name=up"
     reads
     for _ in 1 2; do
-        other=$(pgrep -P "$server_pid")
-        [ "$(ps -o ni= -p "$other")" -eq $(($(nice) < 14 ? $(nice) + 5 : 19)) ] # this server comes first
-        kill -9 "$other"
+        kill -9 $(pgrep -P "$server_pid")
         sleep 0.2
         result resources/read '{"uri":"mcp+up:'"$uri"'"}'
         is '"hello\n"' '.contents[0].text'
