@@ -22,7 +22,7 @@ static bool is_special(const struct stat *st)
 }
 static bool is_linked(const struct stat *st)
 {
-    return st->st_nlink != 1;
+    return st->st_nlink > 1;
 }
 static bool is_setuid(const struct stat *st)
 {

@@ -101,6 +101,8 @@ static int open_old(work *w)
         return failed(w, "looking at it", error);
     if (S_ISLNK(w->was.st_mode))
         return failed(w, "opening it", ELOOP);
+    if (w->was.st_nlink == 0) /* between the search for its name and the look at it */
+        return lost(w, "somebody else replaced it during this call");
     const char *text = editing_not_plain(&w->was);
     if (text)
         return refuse(w, text);

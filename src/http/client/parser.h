@@ -105,6 +105,7 @@ typedef struct mcp__answer {
     bool bad_session;    /* Mcp-Session-Id has forbidden characters, or is too long */
     size_t bytes;        /* length of all lines so far */
     size_t n_cookies;    /* number of headers Set-Cookie, of all heads */
+    bool is_encoded;     /* Content-Encoding: the body is decoded by the transport */
     bool complete;
 } mcp__answer;
 

@@ -129,6 +129,11 @@ static void take_retry(mcp__answer *a, mcp_str value)
     }
 }
 
+static void take_encoding(mcp__answer *a, mcp_str value)
+{
+    a->is_encoded = !mcp__str_same(value, MCP_STR("identity"));
+}
+
 /* libcurl keeps the cookies. */
 static void take_cookie(mcp__answer *a, mcp_str value)
 {
@@ -142,10 +147,11 @@ static void take_header(mcp__answer *a, mcp_str name, mcp_str value)
         mcp_str name;
         void (*take)(mcp__answer *a, mcp_str value);
     } known[] = {
-        {{"content-type", 12}, take_type},      {{"content-length", 14}, take_length},
-        {{"mcp-session-id", 14}, take_session}, {{"www-authenticate", 16}, take_challenge},
-        {{"retry-after", 11}, take_retry},      {{"cache-control", 13}, take_caching},
-        {{"dpop-nonce", 10}, take_nonce},       {{"set-cookie", 10}, take_cookie},
+        {{"content-type", 12}, take_type},         {{"content-length", 14}, take_length},
+        {{"mcp-session-id", 14}, take_session},    {{"www-authenticate", 16}, take_challenge},
+        {{"retry-after", 11}, take_retry},         {{"cache-control", 13}, take_caching},
+        {{"dpop-nonce", 10}, take_nonce},          {{"set-cookie", 10}, take_cookie},
+        {{"content-encoding", 16}, take_encoding},
     };
     for (size_t i = 0; i < MCP__COUNT(known); i++) {
         if (mcp__str_same(name, known[i].name))
@@ -166,7 +172,7 @@ static void take_status(mcp__answer *a, mcp_str line)
     a->length = -1;
     a->retry_ms = 0;
     a->retry_date[0] = 0;
-    a->bad_session = a->complete = false;
+    a->bad_session = a->complete = a->is_encoded = false;
     mcp__buf_reset(&a->session, 0);
     mcp__buf_reset(&a->challenge, 0);
     mcp__buf_reset(&a->caching, 0);

@@ -13,6 +13,9 @@ enum {
      * flight, those above this number open and close a connection each. */
     IDLE_CONNECTIONS = 128,
     MOST_AT_ONCE = 64 << 10,  /* bytes of all long answers in one turn of the loop: about 0.1 ms */
+    /* The same for answers that libcurl decodes: it decodes all that it has received, keeps that while
+     * the transfer is paused, and moves it at each pause. */
+    DECODED_AT_ONCE = 512 << 10,
     LEAST_AT_ONCE = 16 << 10, /* bytes of one of them */
 };
 
@@ -270,7 +273,8 @@ void mcp__transfer_hold(mcp__transfer *t, int64_t until)
 bool mcp__transfer_must_wait(mcp__transfer *t, size_t n)
 {
     mcp__multi *multi = t->multi;
-    size_t most = MCP__MAX(MOST_AT_ONCE / MCP__MAX(multi->n_long, 1), LEAST_AT_ONCE);
+    size_t all = t->answer.is_encoded ? DECODED_AT_ONCE : MOST_AT_ONCE;
+    size_t most = MCP__MAX(all / MCP__MAX(multi->n_long, 1), LEAST_AT_ONCE);
 
     if (is_held(t)) {
         t->paused = true;
