@@ -12,7 +12,7 @@ enum {
     /* Connections that libcurl keeps, of all clients of a loop. If there are more requests in
      * flight, those above this number open and close a connection each. */
     IDLE_CONNECTIONS = 128,
-    MOST_AT_ONCE = 64 << 10,  /* bytes of all long answers in one turn of the loop: about 0.1 ms */
+    MOST_AT_ONCE = 64 << 10, /* bytes of all long answers in one turn of the loop: about 0.1 ms */
     /* The same for answers that libcurl decodes: it decodes all that it has received, keeps that while
      * the transfer is paused, and moves it at each pause. */
     DECODED_AT_ONCE = 512 << 10,
