@@ -55,8 +55,7 @@ static void test_spellings(void **state)
         "[core] hooksPath = tools/hooks",
         "[core]\r\n  hooksPath = \"tools/hooks\"\r\n",
         "\xef\xbb\xbf[core]\nhooksPath = tools/\\\nhooks\n",
-        "[core]\nbare = false\n[user]\nname = \"a [core]\"\n[ core ]\nhooksPath = \"tools\"/hooks "
-        "; x\n",
+        "[core]\n[user]\nname = \"a [core]\"\n[ core ]\nhooksPath = \"tools\"/hooks ; x\n",
         "[core]\nhooksPath = tools/hooks\nhooksPath = src2\n",
         "[core]\nhooksPath = ~/work/tools/hooks\n",
         "[core]\nhooksPath = src/../tools/hooks\n",
