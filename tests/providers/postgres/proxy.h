@@ -229,6 +229,14 @@ static inline void proxy_freeze(proxy *x, bool frozen)
     proxy_go_on(x);
 }
 
+static inline size_t proxy_cuts_made(proxy *x)
+{
+    proxy_hold(x);
+    size_t n = x->cuts;
+    proxy_go_on(x);
+    return n;
+}
+
 static inline size_t proxy_accepted(proxy *x)
 {
     proxy_hold(x);
