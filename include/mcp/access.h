@@ -49,8 +49,9 @@ typedef enum mcp_effect {
 typedef struct mcp_access {
     size_t size;
     /* Returns whether the caller may see and use the item. NULL: every caller may see everything,
-     * which only makes sense together with `may_do`. `identity` is NULL if the caller is anonymous. `name` is a URI, a URI template or a name, according to `item`. It is
-     * valid until the function returns and is not NUL-terminated.
+     * which only makes sense together with `may_do`. `identity` is NULL if the caller is anonymous.
+     * `name` is a URI, a URI template or a name, according to `item`. It is valid until the function
+     * returns and is not NUL-terminated.
      *
      * A URI is passed in one canonical spelling without parameters, so that no other spelling of it
      * gives access:

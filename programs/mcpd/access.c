@@ -42,12 +42,6 @@ void access_free(access_rules *rules)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* Returns whether the rule gives somebody the right to change something. */
-static bool grants(const access_rule *r)
-{
-    return r->effect != MCP_EFFECT_DENY && (r->operations & ~ACCESS_SEEING);
-}
-
 /* Adds a glob for URIs or paths. Paths are relative to the configuration's folder. In a folder that
  * is served, a link must not extend what may be changed. */
 static int add_place(const reading *in, const access_rule *r, globs *to, mcp_str text)
@@ -57,7 +51,7 @@ static int add_place(const reading *in, const access_rule *r, globs *to, mcp_str
     const char *path = config_place(in->c, text);
     if (!path)
         return MCP_ENOMEM;
-    return grants(r)
+    return access_rule_grants(r)
                ? globs_add_path_until(to, path, (const char *const *)in->folders, in->n_folders)
                : globs_add_path(to, path);
 }

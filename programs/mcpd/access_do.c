@@ -187,7 +187,7 @@ bool access_tell_changes(const access_rules *rules, const mcp_identity *identity
     return any;
 }
 
-static bool grants(const access_rule *r)
+bool access_rule_grants(const access_rule *r)
 {
     return r->effect != MCP_EFFECT_DENY && (r->operations & ~ACCESS_SEEING);
 }
@@ -195,7 +195,7 @@ static bool grants(const access_rule *r)
 bool access_grants_any(const access_rules *rules)
 {
     for (size_t i = 0; rules && i < rules->count; i++)
-        if (grants(&rules->items[i]))
+        if (access_rule_grants(&rules->items[i]))
             return true;
     return false;
 }
@@ -204,7 +204,7 @@ bool access_grants(const access_rules *rules, const mcp_identity *identity)
 {
     for (size_t i = 0; rules && i < rules->count; i++) {
         const access_rule *r = &rules->items[i];
-        if (grants(r) && access_effect(r, identity) != MCP_EFFECT_DENY &&
+        if (access_rule_grants(r) && access_effect(r, identity) != MCP_EFFECT_DENY &&
             access_is_about(r, identity) == YES)
             return true;
     }

@@ -41,6 +41,9 @@ truth access_is_about(const access_rule *r, const mcp_identity *identity);
 /* What the rule says to a caller that it is about: nothing is granted without its scopes. */
 mcp_effect access_effect(const access_rule *r, const mcp_identity *identity);
 
+/* Whether the rule gives somebody the right to change something. */
+bool access_rule_grants(const access_rule *r);
+
 /* The word for an operation in rules. */
 const char *access_operation_word(int operation);
 

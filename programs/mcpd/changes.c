@@ -6,8 +6,6 @@
 #define _GNU_SOURCE
 #include "changes.h"
 
-#include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>

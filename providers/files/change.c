@@ -94,7 +94,7 @@ static int confirm(files_change *c, bool *replied)
     return rc == MCP_EREMOTE ? MCP_OK : rc;
 }
 
-int files_change_decide(files_change *c, bool *replied)
+static int decide(files_change *c, bool *replied)
 {
     switch (effect_of(c)) {
     case MCP_EFFECT_ALLOW: return MCP_OK;
@@ -255,7 +255,7 @@ static int go_on(files_change *c)
     set_operation(c);
     if (c->dry_run) /* asked for nothing, so nothing is written, whatever the rules say now */
         return finish(c, effect_of(c) == MCP_EFFECT_DENY ? deny(c, &replied) : answer_dry(c));
-    int rc = files_change_decide(c, &replied);
+    int rc = decide(c, &replied);
     if (rc != MCP_OK || replied)
         return finish(c, rc);
     rc = files_changes_open(c->f, &c->error);

@@ -31,8 +31,6 @@ typedef struct files_change_kind {
     mcp_operation operation; /* of a file that exists */
     bool edits;              /* the new contents come from the old ones */
     bool whole;              /* they are in the arguments, and the file need not exist */
-    bool moves;              /* there is a second place */
-    bool undoes;             /* places and contents come from the journal (undo.c) */
 } files_change_kind;
 
 struct files_change {
@@ -74,7 +72,6 @@ const char *files_change_word(const files_change *c);
 /* These return MCP_OK to go on. If *replied is set, the call has been answered, and what they return is what the handler
  * returns. */
 int files_change_aim(files_change *c, bool *replied);
-int files_change_decide(files_change *c, bool *replied);
 
 /* These may run on any thread, and set rc and error. */
 void files_change_prepare(files_change *c);

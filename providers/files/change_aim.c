@@ -20,6 +20,8 @@
 #include <guarded.h>
 #include <hooks.h>
 
+#include "dirs.h"
+
 static int refuse(files_change *c, bool *replied, int code, const char *format, ...)
     MCP_PRINTF(4, 5);
 
@@ -160,8 +162,7 @@ static bool in_bare(const files_root *root, const char *rel)
 
 static bool is_below(const char *path, const char *above)
 {
-    size_t len = strlen(above);
-    return strncmp(path, above, len) == 0 && (!path[len] || path[len] == '/');
+    return files_path_below(path, strlen(path), above, strlen(above));
 }
 
 /* Returns whether the program reads the file itself, by its path or by another name of it. */

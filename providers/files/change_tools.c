@@ -64,8 +64,7 @@ static const files_change_kind write_kind = {
     .name = "write_file", .operation = MCP_OPERATION_CHANGE, .whole = true};
 static const files_change_kind edit_kind = {
     .name = "edit_file", .operation = MCP_OPERATION_CHANGE, .edits = true};
-static const files_change_kind move_kind = {
-    .name = "move_file", .operation = MCP_OPERATION_MOVE, .moves = true};
+static const files_change_kind move_kind = {.name = "move_file", .operation = MCP_OPERATION_MOVE};
 static const files_change_kind delete_kind = {.name = "delete_file",
                                               .operation = MCP_OPERATION_DELETE};
 

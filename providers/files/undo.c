@@ -202,10 +202,10 @@ static int list(mcp_request *req, looking *l)
 static const struct undo {
     const char *operation;
     files_change_kind kind;
-} undos[] = {{"create", {.name = "undo", .operation = MCP_OPERATION_DELETE, .undoes = true}},
-             {"change", {.name = "undo", .operation = MCP_OPERATION_CHANGE, .undoes = true}},
-             {"move", {.name = "undo", .operation = MCP_OPERATION_MOVE, .undoes = true}},
-             {"delete", {.name = "undo", .operation = MCP_OPERATION_CREATE, .undoes = true}}};
+} undos[] = {{"create", {.name = "undo", .operation = MCP_OPERATION_DELETE}},
+             {"change", {.name = "undo", .operation = MCP_OPERATION_CHANGE}},
+             {"move", {.name = "undo", .operation = MCP_OPERATION_MOVE}},
+             {"delete", {.name = "undo", .operation = MCP_OPERATION_CREATE}}};
 
 static int undo(mcp_request *req, looking *l)
 {
