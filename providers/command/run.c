@@ -20,7 +20,7 @@ enum {
     TICK_MS = 1000,   /* interval of progress reports */
     LOOK_MS = 50,     /* polling interval if the system cannot report the end of a program */
     PIECE = 64 << 10, /* bytes of one read */
-    PIECES = 16,      /* reads before other events are handled */
+    PIECES = 1,
     MAX_ERRORS = 8 << 10,
     QUIET_MS = 60000, /* between two lines of the log about failures of a tool */
 };

@@ -2,8 +2,8 @@
  * from the JSON answer, so that both have the same contents.
  *
  * A scalar member becomes a line "NAME: VALUE". An array of objects has one line for each object,
- * with the columns below; an array of strings in it follows in indented lines. A string of several lines follows an empty line. Control characters
- * become "?", so that each entry is one line.
+ * with the columns below, "-" for null; an array of strings in it follows in indented lines. A
+ * string of several lines follows an empty line. Control characters become "?", so that each entry is one line.
  */
 #include "provider.h"
 
@@ -83,7 +83,8 @@ static bool put_row(common_buffer *to, const mcp_json *row, const char *const co
         const mcp_json *v = member(row, column[i]);
         if (!v)
             continue;
-        ok = (!some || common_put(to, "  ")) && put_value(to, v);
+        ok = (!some || common_put(to, "  ")) &&
+             (mcp_json_typeof(v) == MCP_JSON_NULL ? common_put(to, "-") : put_value(to, v));
         some = true;
     }
     mcp_json_iter iter = {0};

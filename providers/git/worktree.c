@@ -162,9 +162,17 @@ static const char *staged_state(const repo_entry *head, const repo_tracked *e)
     return head->mode == e->mode && git_oid_equal(&head->id, &e->id) ? NULL : "modified";
 }
 
+static void put_state(mcp_json_writer *w, const char *name, const char *word)
+{
+    if (word)
+        mcp_json_put_string(w, name, word);
+    else
+        mcp_json_put_null(w, name);
+}
+
 static int list(comparing *c, mcp_str path, const char *staged, state unstaged)
 {
-    static const char *const words[] = {"-", "modified", "deleted", "unreadable", "added"};
+    static const char *const words[] = {NULL, "modified", "deleted", "unreadable", "added"};
     mcp_json_writer *w = c->j->json;
     if ((!staged && unstaged == SAME) || c->truncated || !may_show(c, path))
         return MCP_OK;
@@ -174,8 +182,8 @@ static int list(comparing *c, mcp_str path, const char *staged, state unstaged)
     }
     mcp_json_begin_object(w);
     mcp_json_key(w, "path"), repo_put_text(w, path);
-    mcp_json_put_string(w, "staged", staged ? staged : "-");
-    mcp_json_put_string(w, "unstaged", words[unstaged]);
+    put_state(w, "staged", staged);
+    put_state(w, "unstaged", words[unstaged]);
     mcp_json_end(w);
     return MCP_OK;
 }

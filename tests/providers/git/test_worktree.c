@@ -103,6 +103,7 @@ static void test_intended(void **state)
     (void)state;
     sh("cd w; echo n >intended; : >void; echo gone >gone; git add -N intended void gone; rm gone");
     open_repository("w");
+    READS("w/-/status", "\\\"staged\\\":null,\\\"unstaged\\\":\\\"added\\\"");
     READS("w/-/status?format=text", "-  added  intended\\n", "-  added  void\\n",
           "-  deleted  gone\\n");
     check_patch("w/-/unstaged", "");
