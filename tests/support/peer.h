@@ -115,12 +115,12 @@ static inline bool run_until(peer *p, const size_t *what, size_t count, int64_t 
     return *what >= count;
 }
 
-/* Sends a request and runs the loop until the answer arrives. */
+/* Sends a request and runs the loop until the answer arrives. What takes longer hangs. */
 static inline const char *ask_and_wait(peer *p, const char *method, const char *params)
 {
     size_t before = p->replies;
     peer_send(p, 1, method, params);
-    if (!run_until(p, &p->replies, before + 1, 20000))
+    if (!run_until(p, &p->replies, before + 1, 60000))
         fail_msg("no answer to %s", params);
     return p->reply;
 }

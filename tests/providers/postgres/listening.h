@@ -56,7 +56,7 @@ static inline int make_listening_database(void)
              "psql -q -v ON_ERROR_STOP=1 -h %s -U postgres -f '%s/providers/postgres/shop.sql' "
              "postgres >/dev/null",
              top, MCP_TEST_SOURCE_DIR);
-    snprintf(conninfo, sizeof(conninfo), "host=%s user=reader dbname=shop", top);
+    snprintf(conninfo, sizeof(conninfo), "host=%s user=reader dbname=shop" PATIENT, top);
     return server("start") || system(command) || write_passwords();
 }
 

@@ -283,7 +283,7 @@ int main(void)
             add(sql, sizeof(sql), "CREATE ROLE g%d LOGIN; GRANT g%d TO gate;", i, i);
         add(sql, sizeof(sql), "GRANT g1 TO g2;");
         run_sql(sql);
-        snprintf(gate, sizeof(gate), "host=%s user=gate dbname=shop", top);
+        snprintf(gate, sizeof(gate), "host=%s user=gate dbname=shop" PATIENT, top);
         rc = cmocka_run_group_tests(tests, NULL, NULL);
     }
     server("remove");

@@ -363,8 +363,12 @@ static void test_cost(void **state)
     for (size_t i = 0; i < 20; i++)
         wait_for(&more[i], NOTE("row/1"));
     assert_int_equal(logged(part) - before, 1);
+    for (size_t i = 0; i < 20; i++)
+        forget(&more[i]);
     for (int i = 0; i < 200; i++)
         run_sql("UPDATE note SET body = body || '.' WHERE id = 1;" TELL(KEY("1")));
+    for (size_t i = 0; i < 20; i++)
+        wait_for(&more[i], NOTE("row/1"));
     fence();
     size_t n = logged(part) - before;
     if (n < 2 || n > 100)
@@ -385,16 +389,27 @@ static int64_t wall(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
+/* Subscribes with a token that lives for `ms`, and waits until it has expired. Returns false if it
+ * had expired before the subscription was accepted. */
+static bool subscribe_for(int64_t ms)
+{
+    int64_t end = wall() + ms;
+    open_ear(&more[0], identity_of("{\"dbrole\":\"a\",\"tenant\":\"x\"}", end));
+    listen_to(&more[0], URIS);
+    bool accepted = strstr(more[0].heard, "/acknowledged") && strstr(more[0].heard, NOTE("row/1"));
+    while (accepted && wall() <= end)
+        mcp_loop_step(loop, 10);
+    if (!accepted)
+        mcp_channel_free(more[0].p.channel);
+    return accepted;
+}
+
 /* Nothing is told to a caller whose token has expired, also if others have the same role. */
 static void test_expired(void **state)
 {
-    int64_t end = wall() + 1500;
     (void)state;
     open_both(false);
-    open_ear(&more[0], identity_of("{\"dbrole\":\"a\",\"tenant\":\"x\"}", end));
-    listen_to(&more[0], URIS);
-    while (wall() <= end)
-        mcp_loop_step(loop, 10);
+    assert_true(subscribe_for(500) || subscribe_for(20000));
     fence();
     forget(&more[0]);
     run_sql("UPDATE note SET body = 'late' WHERE id = 1;" TELL(KEY("1")));
@@ -446,7 +461,7 @@ int main(void)
     int rc = make_database();
     if (rc == 0) {
         run_sql(setup);
-        snprintf(gate, sizeof(gate), "host=%s user=gate dbname=shop", top);
+        snprintf(gate, sizeof(gate), "host=%s user=gate dbname=shop" PATIENT, top);
         rc = cmocka_run_group_tests(tests, NULL, NULL);
     }
     server("remove");
