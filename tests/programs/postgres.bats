@@ -138,8 +138,12 @@ write_config() {
 @test "saved queries of a database that was unreachable are checked with the first connection" {
     "$MCP_SOURCE_DIR/tests/providers/postgres/server" stop "$PGDIR"
     write_config odd 'SELECT colour FROM sale'
+    : >stderr
     (
-        sleep 2
+        for ((i = 0; i < 600; i++)); do
+            ! grep -q 'cannot be reached now' stderr || break
+            sleep 0.1
+        done
         "$MCP_SOURCE_DIR/tests/providers/postgres/server" start "$PGDIR"
         for ((i = 0; i < 300; i++)); do
             echo '{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}},"uri":"postgres://shop/public/sale/row/1"}}'
