@@ -61,7 +61,7 @@ export function startPostgres() {
         kill: () => later('kill'),
         sql: (database, text) => execFileSync('psql',
             ['-qAtX', '-v', 'ON_ERROR_STOP=1', '-h', dir, '-U', 'postgres', '-d', database, '-c', text], { encoding: 'utf8' }),
-        // What stands behind "postgres:" of a source.
-        source: (database, options) => `postgres:host=${dir} user=reader connect_timeout=2 dbname=${database}?${options}`,
+        // What stands behind "postgres:" of a source. No log-in that works meets its limit.
+        source: (database, options) => `postgres:host=${dir} user=reader connect_timeout=60 dbname=${database}?${options}`,
     };
 }
