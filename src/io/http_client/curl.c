@@ -305,7 +305,8 @@ static mcp__transfer *find_paused(const mcp__multi *multi)
 }
 
 /* Continues the transfers that were paused in earlier turns. Each of them may end meanwhile, or be
- * paused again. */
+ * paused again. If the receiver refuses what libcurl has kept, only the result of the call says so:
+ * libcurl itself would notice at its next timer, or never. */
 static void resume_paused(mcp__multi *multi)
 {
     multi->pausing = false;
@@ -320,7 +321,9 @@ static void resume_paused(mcp__multi *multi)
         t->act = multi->acts;
         t->taken = 0;
         t->paused = false;
-        (void)multi->f.curl_easy_pause(t->easy, CURLPAUSE_CONT);
+        CURLcode code = multi->f.curl_easy_pause(t->easy, CURLPAUSE_CONT);
+        if (code != CURLE_OK)
+            mcp__transfer_over(t, code);
     }
     multi->inside--;
     arm_holds(multi);
