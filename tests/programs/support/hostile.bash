@@ -7,10 +7,12 @@ setup() {
     hostile=$BATS_TEST_DIRNAME/support/hostile
     bounded=$BATS_TEST_DIRNAME/support/bounded
     export NO_COLOR=1 TERM=xterm LC_ALL=C.UTF-8 HOME=$BATS_TEST_TMPDIR XDG_CONFIG_HOME='' XDG_STATE_HOME=''
-    # What takes longer hangs: it is a multiple of what the longest row takes. A sanitizer needs more time and memory.
+    # What takes longer hangs: it is a multiple of the processor time of the longest row. A sanitizer needs more time and
+    # memory, in which a message of 300 MB would not be noticed either; one that is just too long is enough.
     most=250 patience=120
     if grep -q -e __asan_init -e __tsan_init "$MCPCTL"; then
         most=500 patience=480
+        export HOSTILE_MEGABYTES=70
         export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}quarantine_size_mb=8
     fi
     if grep -q __tsan_init "$MCPCTL"; then most=3000; fi
@@ -42,8 +44,8 @@ stop() {
 # table WAY [PATTERN]: runs the tests on stdin, lines of "kind | status | part of the output | command", several at the
 # same time, since most of them wait. WAY is stdio or http. The output is stdout if the status is 0, otherwise stderr; it
 # must fit on a screen. If the expected output matches PATTERN, only the time-out ends the command: a short one, and a long
-# one if that has passed before the server was asked, as it may on a busy machine. Elsewhere the time-out is the default, so
-# that it decides nothing.
+# one if that has passed before the server was asked, as it may on a busy machine. Elsewhere the time-out decides nothing:
+# support/bounded ends what hangs.
 table() {
     local kind wanted says words number=0 failures=$BATS_TEST_TMPDIR/failures
     : >"$failures"
@@ -56,7 +58,7 @@ table() {
             'no answer'*) one_row "$1" "$BATS_TEST_TMPDIR/$number" "${words:-ls --timeout 2}" ;;
             ${2:-}) one_row "$1" "$BATS_TEST_TMPDIR/$number" 'ls --timeout 2' >/dev/null ||
                 one_row "$1" "$BATS_TEST_TMPDIR/$number" 'ls --timeout 60' ;;
-            *) one_row "$1" "$BATS_TEST_TMPDIR/$number" "${words:-ls}" ;;
+            *) one_row "$1" "$BATS_TEST_TMPDIR/$number" "${words:-ls} --timeout 3600" ;;
         esac >>"$failures" </dev/null 3>&- &
     done
     wait
