@@ -298,13 +298,15 @@ static int connect_client(mcp_loop *loop, const char *url, login *authorization,
     const mcp_root root = {.size = sizeof(root), .uri = "file:///home", .name = "home"};
     int rc = mcp_client_new(MCP_OPTIONS(mcp_client_options, .name = "libmcp-conformance",
                                         .version = mcp_version(), .elicit_form = fill_in,
-                                        .sample = sample, .tool_refused = refused, .user = r),
+                                        .sample = sample, .tool_refused = refused, .user = r,
+                                        .probe_ms = PATIENT_MS, .timeout_ms = PATIENT_MS),
                             &r->client, &r->error);
     if (rc == MCP_OK)
-        rc = mcp_http_client_connect(
-            loop, r->client,
-            MCP_OPTIONS(mcp_http_client_options, .url = url, .oauth = login_oauth(authorization)),
-            ret, &r->error);
+        rc = mcp_http_client_connect(loop, r->client,
+                                     MCP_OPTIONS(mcp_http_client_options, .url = url,
+                                                 .connect_ms = PATIENT_MS,
+                                                 .oauth = login_oauth(authorization)),
+                                     ret, &r->error);
     return rc == MCP_OK ? mcp_client_set_roots(r->client, &root, 1) : rc;
 }
 

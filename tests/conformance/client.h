@@ -6,6 +6,10 @@
 #include <mcp/io.h>
 #include <mcp/oauth.h>
 
+/* The suite starts a client for each scenario, all at once, so each may take long. What hangs is
+ * ended by the suite. */
+enum { PATIENT_MS = 110000 };
+
 typedef struct login login;
 
 /* Makes the authorization of a client for the server at `url`. `context` is what the suite says

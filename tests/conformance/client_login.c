@@ -128,7 +128,7 @@ int login_new(mcp_loop *loop, const char *url, const char *scenario, const mcp_j
                 .assertion = l->assertion ? assertion : NULL,
                 .redirect_uri = "http://127.0.0.1:41414/callback",
                 .legacy_endpoints = begins(scenario, "auth/2025-03-26-"), .visit = visit,
-                .trace = trace, .user = l),
+                .fetch_ms = PATIENT_MS, .trace = trace, .user = l),
             &l->oauth, error);
     }
     free(t.all);
