@@ -1,4 +1,4 @@
-# The tasks of tests/model, by a scripted caller that knows what a model knows; docs/tools.md has the table.
+# The tasks of tests/model, by scripted callers that know what a model knows; docs/tools.md and docs/writing.md have the tables.
 
 @test "a folder, its repository and a SQLite file, by tools alone" {
     for module in git sqlite; do
@@ -9,4 +9,12 @@
         return 1
     }
     [ "$(sed -n 's/.*instructions, \([0-9]*\) tokens/\1/p' out)" -le 300 ]
+}
+
+@test "coding tasks, by the tools that write alone" {
+    "$MCP_SOURCE_DIR/tests/model/edits" --saves 20 "$MCPD" >out 2>&1 || {
+        cat out
+        return 1
+    }
+    grep -F '15 of 15 right' out
 }
