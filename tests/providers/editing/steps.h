@@ -24,8 +24,10 @@ static struct {
     unsigned fail_at;   /* the number of the step that fails, from 1; 0: none */
     int error;          /* with this errno */
     const char *failed; /* the name of the call that failed */
+    const char *name;   /* of the step that comes now, for before() */
     void (*before)(unsigned step);
     bool no_tmpfile;  /* simulates a file system without O_TMPFILE */
+    bool no_sync;     /* a test of many changes need not wait for the disk */
     bool no_exchange; /* the same without RENAME_EXCHANGE */
     bool folds;       /* one that stores names in small letters */
 } hook;
@@ -51,6 +53,7 @@ static bool step(const char *name)
     if (!hook.counts)
         return false;
     hook.steps++;
+    hook.name = name;
     if (hook.before) {
         hook.counts = false;
         hook.before(hook.steps);
@@ -77,7 +80,6 @@ WRAP(int, fstatat, (int dir, const char *path, struct stat *st, int flags),
 WRAP(int, fstat, (int fd, struct stat *st), (fd, st))
 WRAP(ssize_t, write, (int fd, const void *from, size_t len), (fd, from, len))
 WRAP(ssize_t, pread, (int fd, void *to, size_t len, off_t at), (fd, to, len, at))
-WRAP(int, fsync, (int fd), (fd))
 WRAP(ssize_t, pwrite, (int fd, const void *from, size_t len, off_t at), (fd, from, len, at))
 WRAP(int, fdatasync, (int fd), (fd))
 WRAP(int, ftruncate, (int fd, off_t size), (fd, size))
@@ -94,6 +96,15 @@ WRAP(ssize_t, flistxattr, (int fd, char *to, size_t len), (fd, to, len))
 WRAP(int, fremovexattr, (int fd, const char *name), (fd, name))
 WRAP(int, fchown, (int fd, uid_t user, gid_t group), (fd, user, group))
 WRAP(int, fchmod, (int fd, mode_t mode), (fd, mode))
+
+int __real_fsync(int fd);
+int __wrap_fsync(int fd);
+int __wrap_fsync(int fd)
+{
+    if (step("fsync"))
+        return -1;
+    return hook.counts && hook.no_sync ? 0 : __real_fsync(fd);
+}
 
 int __real_fstatfs(int fd, struct statfs *to);
 int __wrap_fstatfs(int fd, struct statfs *to);
