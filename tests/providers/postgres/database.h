@@ -193,7 +193,7 @@ static inline void await_sql(peer *p, const char *sql, const char *wanted)
  * the call, the next one sees what there is, and the one after it begins when that was told. */
 static inline void await_told(peer *p)
 {
-    char sql[300];
+    char sql[400];
     for (int looks = 0; looks < 3; looks++) {
         snprintf(sql, sizeof(sql),
                  "SELECT count(*) > 0 FROM pg_stat_activity WHERE usename = 'reader' AND state = "
