@@ -31,6 +31,7 @@ typedef struct mcp_audit_change {
     mcp_str uri, to; /* of what; `to` only of a move. As the peer spelled them, or canonical */
     uint64_t bytes;  /* of the new contents */
     const char *was, *now; /* the versions before and after */
+    bool dry_run;          /* the request only asks what would be changed */
 } mcp_audit_change;
 
 /* Everything is valid during the call only. Strings are not NUL-terminated and come from the peer,
@@ -87,7 +88,8 @@ MCP_API void mcp_server_set_audit(mcp_server *server,
                                   void *user);
 
 /* For handlers. Says what the request changes; a later call replaces what an earlier one said. Everything
- * is copied. Does nothing without an audit function, or without memory. Only on the server's thread. */
+ * is copied. Without an audit function or without memory it is only counted (mcp/server.h,
+ * mcp_server_change_counts()). Only on the server's thread. */
 MCP_API void mcp_request_note_change(mcp_request *req, const mcp_audit_change *change);
 
 /* For handlers. Says that a result with isError, or an error, is a refusal: the caller may not do this.

@@ -393,6 +393,24 @@ MCP_API void mcp_server_usage(const mcp_server *server, const mcp_identity *iden
 MCP_API void mcp_server_usage_all(const mcp_server *server, mcp_usage_kind kind,
                                   void (*each)(const mcp_usage *usage, void *user), void *user);
 
+/* How many requests that change something, or would, have ended with one result. All texts are static. */
+typedef struct mcp_change_count {
+    size_t size; /* set by the library */
+    /* What mcp_request_note_change() (mcp/audit.h) said: "create", "change", "move", "delete", "commit",
+     * "write" or, for every other word, "other". */
+    const char *operation;
+    /* "ok", "dry_run" (it was only asked what would be changed), "tool_error", "input_required",
+     * "not_found", "denied", "insufficient_scope", "error" or "gone", as in mcp/audit.h. */
+    const char *result;
+    uint64_t count;
+} mcp_change_count;
+
+/* Calls each(count, user) for every operation and result of which there was one. `count` is valid during
+ * the call, which must not change the server. It tells no names, so it is the same for everybody. */
+MCP_API void mcp_server_change_counts(const mcp_server *server,
+                                      void (*each)(const mcp_change_count *count, void *user),
+                                      void *user);
+
 /* ---- other threads --------------------------------------------------------------------------- */
 
 /* Runs fn(server, user) on the server's thread soon, in the order of the calls. Only

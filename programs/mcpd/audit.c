@@ -289,6 +289,7 @@ static void add_change(line *l, const mcp_audit_change *c)
     add_text(l, "now", mcp_str_from(c->now), WORD_ROOM);
     if (c->bytes)
         add_number(l, "written", (int64_t)c->bytes);
+    add_flag(l, "dry_run", c->dry_run);
 }
 
 void audit_request(const mcp_audit_record *r, void *user)

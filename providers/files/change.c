@@ -201,7 +201,8 @@ static void note(const files_change *c)
         .to = c->to_uri ? mcp_str_from(c->to_uri) : mcp_json_string(mcp_json_get(a, "to")),
         .was = c->was.text,
         .now = c->done ? c->outcome.version.text : NULL,
-        .bytes = c->done ? c->content.len : 0};
+        .bytes = c->done ? c->content.len : 0,
+        .dry_run = c->dry_run};
     mcp_request_note_change(c->req, &change);
 }
 

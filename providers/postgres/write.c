@@ -13,6 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <mcp/audit.h>
+
 enum {
     LONGEST_NAME = 64, /* the limit of the strictest model API */
     MOST_SHOWN = 3000, /* bytes of all parameters in a question */
@@ -176,6 +178,8 @@ static int confirm(writing *w)
         rc = common_confirm(w->j->req, s->confirms, &what, s->host.now(s->host.user));
     }
     common_buffer_free(&text);
+    if (rc == MCP_EREMOTE)
+        mcp_request_note_denied(w->j->req);
     return rc;
 }
 
@@ -257,6 +261,8 @@ static void fail_with_reason(postgres_job *j, const writing *w)
 static void fail_undone(postgres_job *j, const writing *w)
 {
     size_t most = w->change->q->rows;
+    if (w->write.denied)
+        mcp_request_note_denied(j->req);
     if (w->write.many)
         postgres_job_fail(j, MCP_CODE_INVALID_PARAMS,
                           NOTHING "it would have been %" PRIu64 " rows, and at most %zu %s allowed",
@@ -318,6 +324,7 @@ static void end(postgres_job *j, int rc)
 
 static int deny(mcp_request *req, const postgres_change *c)
 {
+    mcp_request_note_denied(req);
     return mcp_reply_tool_error(req,
                                 "%s: no rule of this server's owner allows you to commit with it. "
                                 "Nothing was changed",
@@ -358,6 +365,7 @@ static int call(mcp_request *req, const mcp_json *arguments, void *user)
     const postgres_change *c = user;
     int rc;
     mcp_effect granted = effect_on(req, c);
+    mcp_request_note_change(req, MCP_OPTIONS(mcp_audit_change, .operation = "commit"));
     if (granted == MCP_EFFECT_DENY)
         return deny(req, c);
     postgres_job *j = postgres_job_new(c->s, req, (mcp_str){"", 0}, &rc);

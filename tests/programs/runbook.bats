@@ -31,7 +31,8 @@ serve() {
         http: "127.0.0.1:0", audit: "audit", tokens: {ada: $ada, bob: $bob}, "resource-tools": true,
         sources: ["project", {module: "mcp", source: $far, name: "far", options: {args: ["--resource-tools", $files]}},
             {module: "mcp", source: "http://127.0.0.1:1/", name: "gone"}],
-        access: [{principal: "bob", effect: "deny", resources: "project/b.md"}]}' > mcpd.json
+        access: [{principal: "bob", effect: "deny", resources: "project/b.md"},
+            {principal: "ada", effect: "allow", operations: ["change"], resources: "project/a.md"}]}' > mcpd.json
     chmod 600 mcpd.json
     "$MCPD" --config mcpd.json --log-format json 2> log 3>&- &
     server=$!
@@ -77,6 +78,7 @@ work() {
     read_file "$ada" mcp+gone:x:y
     call "$ada" far_list_resources '{}'
     call "$ada" far_read_resource '{"uri":"no"}'
+    call "$bob" edit_file '{"uri":"a.md","edits":[{"old":"hello","new":"bye"}]}'
     read_file "${ada/0/1}" "$files/a.md"
     read_file '' "$files/a.md"
     curl -s -o /dev/null "$base/mcp" -H 'Host: evil.example' -d '{}'

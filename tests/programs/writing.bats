@@ -407,3 +407,29 @@ post() { # TOKEN METHOD PARAMS: over HTTP; sets $heard to the whole answer
         {method: "libmcp/changes/undo", operation: "create", uri: ($here + "/b.txt"), outcome: "ok", written: 7, now: .[5].now,
          old: false}]' audit || { cat audit; false; }
 }
+
+@test "/metrics counts changes by operation and result, and tells no name" {
+    jq -n '{sources: ["files"], access: [{effect: "allow"}, {effect: "allow", operations: ["change"], resources: "files/a.txt"},
+        {effect: "ask", operations: ["create"], resources: "files/**"}]}' >mcpd.json
+    talk modern "$MCPD" --config mcpd.json --http unix:sock --stdio --audit audit
+    changes() { curl -s --unix-socket sock http://localhost/metrics | grep '^mcp_changes_total' | sort; }
+    result tools/list '{}'
+    [ -z "$(changes)" ]
+    tool edit_file '{"uri":"a.txt","edits":[{"old":"two","new":"2"}],"dry_run":true}'
+    tool edit_file '{"uri":"a.txt","edits":[{"old":"two","new":"2"}]}'
+    tool edit_file '{"uri":"a.txt","edits":[{"old":"none","new":"2"}]}'
+    tool delete_file '{"uri":"a.txt"}'
+    tool write_file '{"uri":"b.txt","text":"b"}' # needs a person, and there is none
+    capabilities='{"elicitation":{}}'
+    tool write_file '{"uri":"b.txt","text":"b"}'
+    is '"input_required"' .resultType
+    [ "$(changes)" = 'mcp_changes_total{operation="change",result="dry_run"} 1
+mcp_changes_total{operation="change",result="ok"} 1
+mcp_changes_total{operation="change",result="tool_error"} 1
+mcp_changes_total{operation="create",result="denied"} 1
+mcp_changes_total{operation="create",result="input_required"} 1
+mcp_changes_total{operation="delete",result="denied"} 1' ] || { changes; false; }
+    # which of them was only tried is in the audit log, too
+    jq -es '[.[] | select(.operation) | .dry_run] == [true, null, null, null, null, null]' audit
+    hush
+}

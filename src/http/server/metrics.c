@@ -30,6 +30,7 @@ typedef enum metric_id {
     SOURCE_BYTES,
     SOURCE_LEFT_OUT,
     SOURCE_DURATION,
+    CHANGES,
     LIMIT,
     LIMIT_USED,
     LIMIT_REFUSALS,
@@ -92,6 +93,8 @@ static const struct {
                          "Pages of lists without the source, because it could not be listed."},
     [SOURCE_DURATION] = {"mcp_source_read_duration_seconds", "histogram",
                          "From a read of a resource to its result."},
+    [CHANGES] = {"mcp_changes_total", "counter",
+                 "Requests that change something and ended, by operation."},
     [LIMIT] = {"mcp_limit", "gauge", "Limits of bytes, connections and sessions, by option."},
     [LIMIT_USED] = {"mcp_limit_used", "gauge",
                     "How much of a limit is used; if it applies to each client, by the client that "
@@ -438,6 +441,18 @@ static void put_used(const mcp_http *http, const viewer *to, mcp__buf *b)
     }
 }
 
+static void put_change(const mcp_change_count *c, void *user)
+{
+    mcp__buf_printf(user, "%s{operation=\"%s\",result=\"%s\"} %" PRIu64 "\n", metrics[CHANGES].name,
+                    c->operation, c->result, c->count);
+}
+
+static void put_changes(const mcp_http *http, mcp__buf *b)
+{
+    put_head(b, CHANGES);
+    mcp_server_change_counts(http->server, put_change, b);
+}
+
 /* ---- limits ----------------------------------------------------------------------------------------- */
 
 enum { UNKNOWN = -1 };
@@ -521,6 +536,7 @@ static void put_metrics(mcp_http *http, const viewer *to, mcp__buf *b)
     put_request_durations(&http->metrics, b);
     put_refusals(&http->metrics, b);
     put_used(http, to, b);
+    put_changes(http, b);
     put_limits(http, b);
     for (metric_id id = CONNECTIONS; id < METRICS; id++) {
         bool fleet = id >= SESSIONS_TAKEN && id <= FORWARDED;

@@ -82,8 +82,10 @@ static mcp_str own(mcp_request *req, mcp_str text)
 void mcp_request_note_change(mcp_request *req, const mcp_audit_change *change)
 {
     mcp_audit_change given;
-    if (!req || !req->server->audit.ended ||
-        MCP__TAKE(&given, change, mcp_audit_change, NULL) != MCP_OK)
+    if (!req || MCP__TAKE(&given, change, mcp_audit_change, NULL) != MCP_OK)
+        return;
+    mcp__change_note(req, &given);
+    if (!req->server->audit.ended)
         return;
     mcp_audit_change *copy = mcp_request_alloc(req, sizeof(*copy));
     if (!copy)
@@ -138,7 +140,7 @@ static void set_target(const mcp_request *req, mcp_audit_record *r)
 
 /* ---- its outcome ----------------------------------------------------------------------------- */
 
-static mcp_audit_outcome outcome_of(const mcp_request *req)
+mcp_audit_outcome mcp__audit_outcome(const mcp_request *req)
 {
     static const mcp_audit_outcome outcomes[] = {
         [MCP__USED_GONE] = MCP_AUDIT_CANCELLED,        [MCP__USED_OK] = MCP_AUDIT_OK,
@@ -181,7 +183,7 @@ void mcp__audit_end(mcp_request *req)
         .identity = req->identity,
         .caller = req->used.caller,
         .method = req->in.message.method,
-        .outcome = outcome_of(req),
+        .outcome = mcp__audit_outcome(req),
         .duration_us = mcp__usage_elapsed(req),
         .inner = req->used.inner,
         .params = req->in.message.params,

@@ -11,5 +11,12 @@ void mcp__audit_begin(mcp_request *req);
 /* Keeps the reason of a cancellation. */
 void mcp__audit_cancelled(mcp_request *req, mcp_str reason);
 void mcp__audit_end(mcp_request *req);
+/* How the request has ended, from req->used. */
+mcp_audit_outcome mcp__audit_outcome(const mcp_request *req);
+
+/* Remembers which change is to be counted at the end of the request, instead of one that was noted before. */
+void mcp__change_note(mcp_request *req, const mcp_audit_change *change);
+/* Counts the end of a request that has noted one (req->used.operation). */
+void mcp__change_count(mcp_request *req);
 
 #endif

@@ -103,6 +103,8 @@ void mcp__request_clear(mcp_request *req)
         mcp__repeat_stop(req);
     if (req->server->audit.ended)
         mcp__audit_end(req);
+    if (req->used.operation)
+        mcp__change_count(req);
     if (req->used.meter)
         mcp__usage_end(req);
     if (req->hold)

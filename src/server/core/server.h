@@ -71,6 +71,7 @@ struct mcp_server {
     struct mcp__archive *archive;    /* of tasks, for other instances; NULL if there is none */
     struct mcp_task_instance *task_instance; /* NULL if ids of tasks name none */
     mcp__meters meters[MCP_USAGE_KINDS];
+    mcp__change_counts changes;
     size_t no_files;          /* answers that failed for lack of a descriptor, not yet logged */
     int64_t files_logged;     /* time of the last such log line; 0 if never */
     struct mcp__probe *probe; /* asks sources that lists are without; NULL if not needed yet */

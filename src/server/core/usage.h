@@ -21,6 +21,10 @@ typedef struct mcp__meters {
     mcp__meter other; /* for requests without a meter of their own */
 } mcp__meters;
 
+/* The counters of change_count.c. */
+enum { MCP__CHANGE_OPERATIONS = 7, MCP__CHANGE_RESULTS = 9 };
+typedef uint64_t mcp__change_counts[MCP__CHANGE_OPERATIONS][MCP__CHANGE_RESULTS];
+
 typedef enum mcp__used_outcome {
     MCP__USED_GONE = 0, /* initial value; stays if the client is gone */
     MCP__USED_OK,
@@ -40,6 +44,8 @@ typedef struct mcp__used {
     const char *session, *traceparent;
     const char *reason;             /* NULL if the client gave none for its cancellation */
     const mcp_audit_change *change; /* in the arena, or NULL */
+    unsigned char operation;        /* of change_count.c: 0, or one more than that of its change */
+    bool dry_run;
     mcp__used_outcome outcome;
     bool inner;    /* of audit.c */
     bool denied;   /* access rules deny the item that was requested */

@@ -295,10 +295,18 @@ static void test_rights(void **state)
     peer_close(&p);
 }
 
+static void add_count(const mcp_change_count *count, void *user)
+{
+    size_t len = strlen(user);
+    snprintf((char *)user + len, 200 - len, "%s %s %u;", count->operation, count->result,
+             (unsigned)count->count);
+}
+
 /* The rules change after the call was begun: the first question is that of the call, the second one
  * before the transaction, the third one before COMMIT. */
 static void test_rights_taken_back(void **state)
 {
+    char counts[200] = "";
     (void)state;
     open_shop((mcp_postgres_options){.connections = 1});
     check_exchange(&p, &(exchange){READ, URI("$query/all"), {"[1,10]"}});
@@ -317,6 +325,8 @@ static void test_rights_taken_back(void **state)
         assert_string_equal(look("SELECT is_called FROM tried"), from <= 2 ? "f" : "t");
         expect_ledger("rights taken back", from <= 3 ? UNTOUCHED : "1:1 2:20 3:30 4:40 5:50");
     }
+    mcp_server_change_counts(p.server, add_count, counts);
+    assert_string_equal(counts, "commit ok 1;commit denied 3;");
     peer_close(&p);
 }
 

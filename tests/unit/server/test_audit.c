@@ -405,6 +405,71 @@ static void test_changes(void **state)
     end();
 }
 
+/* ---- counts ---------------------------------------------------------------------------------- */
+
+/* Notes the change that the test has set, and answers with `answer`. */
+static mcp_audit_change noted;
+static rig_handler *answer;
+
+static int note_and_answer(rig *at, mcp_request *req)
+{
+    mcp_request_note_change(req, &noted);
+    return answer(at, req);
+}
+
+static void change(rig_handler *how, const char *operation, bool dry_run)
+{
+    noted = (mcp_audit_change){.size = sizeof(noted), .operation = operation, .dry_run = dry_run};
+    answer = how;
+    call_as(note_and_answer, "t");
+}
+
+static int denied_error(rig *at, mcp_request *req)
+{
+    mcp_request_note_denied(req);
+    return error(at, req);
+}
+
+static void add_count(const mcp_change_count *count, void *user)
+{
+    size_t len = strlen(user);
+    assert_int_equal(count->size, sizeof(*count));
+    snprintf((char *)user + len, 400 - len, "%s %s %u;", count->operation, count->result,
+             (unsigned)count->count);
+}
+
+/* Changes are counted with and without an audit function. Operations that a handler makes up have one row, and a change
+ * that was only tried is not one that was made. */
+static void count_changes(bool audit)
+{
+    char counts[400] = "";
+    begin("p", NULL);
+    if (!audit)
+        mcp_server_set_audit(r.server, NULL, NULL);
+    mcp_server_change_counts(r.server, add_count, counts);
+    assert_string_equal(counts, "");
+    call_as(rig_ok, "t"); /* changes nothing */
+    change(rig_ok, "create", false);
+    change(rig_ok, "create", false);
+    change(rig_ok, "change", true);
+    change(tool_error, "change", true);
+    change(denied_error, "delete", false);
+    change(error, "commit", false);
+    change(rig_ok, "paint", false);
+    change(rig_ok, NULL, false);
+    mcp_server_change_counts(r.server, add_count, counts);
+    assert_string_equal(counts, "create ok 2;change tool_error 1;change dry_run 1;delete denied 1;"
+                                "commit error 1;other ok 2;");
+    end();
+}
+
+static void test_counts(void **state)
+{
+    (void)state;
+    count_changes(true);
+    count_changes(false);
+}
+
 static void test_inner(void **state)
 {
     (void)state;
@@ -430,7 +495,7 @@ int main(void)
         cmocka_unit_test(test_listen),   cmocka_unit_test(test_denied),
         cmocka_unit_test(test_later),    cmocka_unit_test(test_inner),
         cmocka_unit_test(test_gone),     cmocka_unit_test(test_described),
-        cmocka_unit_test(test_changes),
+        cmocka_unit_test(test_changes),  cmocka_unit_test(test_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
