@@ -24,7 +24,8 @@ typedef struct common_change {
     const char *operation; /* what is done, as one word: "change" */
     mcp_str uri;           /* at most 1 KiB as it is shown, as for `to` */
     mcp_str to;            /* where something is moved; otherwise empty */
-    size_t plus, minus;    /* lines */
+    bool is_text;          /* a text is changed, and `plus` and `minus` count its lines */
+    size_t plus, minus;
     mcp_str content;       /* to be shown; at most 4 KiB of it are */
     const char *rest;      /* where all of it is, if it is longer: "in the file"; NULL: "in the
                             * arguments of the call" */

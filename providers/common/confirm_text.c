@@ -59,8 +59,9 @@ static bool put_content(common_buffer *to, mcp_str text, size_t *left)
 
 static bool put_first_line(common_buffer *to, const common_change *what)
 {
-    char counts[64];
-    snprintf(counts, sizeof(counts), ", +%zu \xe2\x88\x92%zu lines", what->plus, what->minus);
+    char counts[64] = "";
+    if (what->is_text)
+        snprintf(counts, sizeof(counts), ", +%zu \xe2\x88\x92%zu lines", what->plus, what->minus);
     return common_put(to, what->operation) && common_put(to, " ") && put_name(to, what->uri) &&
            (!what->to.len || (common_put(to, " to ") && put_name(to, what->to))) &&
            common_put(to, counts);

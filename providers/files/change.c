@@ -81,6 +81,7 @@ static int confirm(files_change *c, bool *replied)
     common_change what = {.operation = files_change_word(c),
                           .uri = mcp_str_from(c->uri),
                           .to = mcp_str_from(c->to_uri ? c->to_uri : ""),
+                          .is_text = c->kind->edits || c->kind->whole,
                           .plus = c->counts.plus,
                           .minus = c->counts.minus,
                           .content = {c->diff.ptr ? c->diff.ptr : "", c->diff.len},

@@ -256,6 +256,6 @@ sent() { jq -c 'select(.from == "client" and .message.method == "tools/call") | 
     calls 'n\ny\n\ndo not\ny\n' write_file uri=new.txt "$text"
     [[ $output == *'Send this?'* && ! -e files/new.txt ]]
     calls 'n\ny\n\ndo it\ny\n' write_file uri=new.txt "$text"
-    [[ $output == *" asks:"*"create $here/new.txt"*"+first"$'\n'*"+  $long"$'\n'*'Decision'*'Decision'*'Send this?'* ]]
+    [[ $output == *" asks:"*"create $here/new.txt, +2 "*" lines"*"+first"$'\n'*"+  $long"$'\n'*'Decision'*'Decision'*'Send this?'* ]]
     [ "$(head -n 1 files/new.txt)" = first ]
 }

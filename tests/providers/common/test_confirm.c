@@ -50,6 +50,7 @@ static int call(mcp_request *req, const mcp_json *arguments, void *user)
 
 static const common_change plain = {.operation = "change",
                                     .uri = {"file:///n/a.md", 14},
+                                    .is_text = true,
                                     .plus = 3,
                                     .minus = 1,
                                     .content = {"-old\n+new", 9},
@@ -202,20 +203,25 @@ static void what_is_shown(void **state)
     } table[] = {
         {{.operation = "change",
           .uri = {"file:///a", 9},
+          .is_text = true,
           .plus = 3,
           .minus = 1,
           .content = {"-x\n+y\n", 6}},
          "change file:///a, +3 \xe2\x88\x92"
          "1 lines\n| -x\n| +y"},
         {{.operation = "move", .uri = {"file:///a", 9}, .to = {"file:///b", 9}},
-         "move file:///a to file:///b, +0 \xe2\x88\x92"
+         "move file:///a to file:///b"},
+        {{.operation = "create", .uri = {"file:///a", 9}, .is_text = true},
+         "create file:///a, +0 \xe2\x88\x92"
          "0 lines"},
+        {{.operation = "commit", .uri = {"write_shop_pay", 14}, .content = {"UPDATE", 6}},
+         "commit write_shop_pay\n| UPDATE"},
         /* What could hide, move or end something is shown as what it is. */
         {{.operation = "create",
           .uri = {"file:///\xe2\x80\xae\n", 12},
           .content = {"a\x1b[2Jb\xe2\x80\xae\xe2\x80\x8b\r\t.\0\xff\n\nchange file:///c", 35}},
-         "create file:///\\u202e\\x0a, +0 \xe2\x88\x92"
-         "0 lines\n| a\\x1b[2Jb\\u202e\\u200b\\x0d\xe2\x86\x92 .\\x00\\xff\n| \n| change "
+         "create file:///\\u202e\\x0a\n| a\\x1b[2Jb\\u202e\\u200b\\x0d\xe2\x86\x92 .\\x00\\xff\n| "
+         "\n| change "
          "file:///c"},
     };
     (void)state;
@@ -277,6 +283,7 @@ static void longest_question(void **state)
     w.what = (common_change){.operation = "change",
                              .uri = {text, 1024},
                              .to = {text, 1024},
+                             .is_text = true,
                              .content = {text, sizeof(text)},
                              .binding = {text, 512}};
     begin_as(who);
@@ -345,14 +352,22 @@ static void five_minutes(void **state)
 static void only_for_what_was_shown(void **state)
 {
     static const common_change others[] = {
-        {"delete", {"file:///n/a.md", 14}, {0}, 3, 1, {"-old\n+new", 9}, NULL, {"v1", 2}},
-        {"change", {"file:///n/b.md", 14}, {0}, 3, 1, {"-old\n+new", 9}, NULL, {"v1", 2}},
-        {"change", {"file:///n/a.md", 14}, {"x", 1}, 3, 1, {"-old\n+new", 9}, NULL, {"v1", 2}},
-        {"change", {"file:///n/a.md", 14}, {0}, 4, 1, {"-old\n+new", 9}, NULL, {"v1", 2}},
-        {"change", {"file:///n/a.md", 14}, {0}, 3, 0, {"-old\n+new", 9}, NULL, {"v1", 2}},
-        {"change", {"file:///n/a.md", 14}, {0}, 3, 1, {"-old\n+bad", 9}, NULL, {"v1", 2}},
-        {"change", {"file:///n/a.md", 14}, {0}, 3, 1, {"-old\n+new", 9}, NULL, {"v2", 2}},
-        {"change", {"file:///n/a.md", 14}, {0}, 3, 1, {"-old\n+new", 9}, NULL, {"v1", 1}},
+        {"delete", {"file:///n/a.md", 14}, {0}, true, 3, 1, {"-old\n+new", 9}, NULL, {"v1", 2}},
+        {"change", {"file:///n/b.md", 14}, {0}, true, 3, 1, {"-old\n+new", 9}, NULL, {"v1", 2}},
+        {"change",
+         {"file:///n/a.md", 14},
+         {"x", 1},
+         true,
+         3,
+         1,
+         {"-old\n+new", 9},
+         NULL,
+         {"v1", 2}},
+        {"change", {"file:///n/a.md", 14}, {0}, true, 4, 1, {"-old\n+new", 9}, NULL, {"v1", 2}},
+        {"change", {"file:///n/a.md", 14}, {0}, true, 3, 0, {"-old\n+new", 9}, NULL, {"v1", 2}},
+        {"change", {"file:///n/a.md", 14}, {0}, true, 3, 1, {"-old\n+bad", 9}, NULL, {"v1", 2}},
+        {"change", {"file:///n/a.md", 14}, {0}, true, 3, 1, {"-old\n+new", 9}, NULL, {"v2", 2}},
+        {"change", {"file:///n/a.md", 14}, {0}, true, 3, 1, {"-old\n+new", 9}, NULL, {"v1", 1}},
     };
     (void)state;
     for (size_t i = 0; i < COUNT(others); i++) {

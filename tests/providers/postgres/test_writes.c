@@ -397,8 +397,7 @@ static void test_consent(void **state)
                    &(exchange){CALL, call, {"isError\":true", "needs the consent of a person"}});
     /* the question */
     check_reply(call, call_asking(call, ""),
-                (const char *const[5]){"commit write_shop_add",
-                                       "INSERT of at most 1 row of the "
+                (const char *const[5]){"\"commit write_shop_add\\n| INSERT of at most 1 row of the "
                                        "database shop: Add an entry\\n| id = \\\"6\\\"\\n| v = "
                                        "\\\"1\\\"\\n| note = \\\"a\\\\nid = ",
                                        NULL});
