@@ -205,6 +205,27 @@ static void put_by_line(lines *l, mcp_str text, look (*of)(mcp_str line))
     }
 }
 
+/* A line of a question may have a mark before what it shows of a file. */
+static look change_look(mcp_str line)
+{
+    size_t mark = begins_with(line, "| ") ? 2 : 0;
+    return diff_look((mcp_str){line.ptr + mark, line.len - mark});
+}
+
+void content_change(lines *l, mcp_str text)
+{
+    while (text.len) {
+        const char *newline = memchr(text.ptr, '\n', text.len);
+        size_t len = newline ? (size_t)(newline - text.ptr) : text.len;
+        mcp_str line = {text.ptr, len};
+        lines_begin(l, CHANGE_INDENT, CHANGE_HANG, 0);
+        lines_put(l, change_look(line), line);
+        lines_end(l);
+        len += newline != NULL;
+        text = (mcp_str){text.ptr + len, text.len - len};
+    }
+}
+
 static bool put_form(lines *l, form f, mcp_str text)
 {
     switch (f) {

@@ -15,6 +15,10 @@ void content_put(lines *l, const mcp_json *contents);
 void content_block(lines *l, const mcp_json *block);
 /* A text of a MIME type, which may be empty; the URI's extension counts too. */
 void content_text(lines *l, mcp_str text, mcp_str type, mcp_str uri);
+/* A text that is to be judged, such as the difference of a file or a question about one. Where a line goes on in another
+ * row it is indented further, so that no part of a line looks like a line. */
+enum { CHANGE_INDENT = 2, CHANGE_HANG = 10 };
+void content_change(lines *l, mcp_str text);
 /* Bytes as hexadecimal numbers. */
 void content_bytes(lines *l, mcp_str bytes);
 

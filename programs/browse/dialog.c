@@ -7,6 +7,8 @@
 
 #include <mcp/uri.h>
 
+#include <common/dry_run.h>
+
 static void changed(dialog *d)
 {
     d->peer->events.changed(d->peer, d->peer->events.user);
@@ -15,10 +17,12 @@ static void changed(dialog *d)
 void dialog_set_state(dialog *d, dialog_state state)
 {
     d->state = state;
-    d->top = 0;
+    d->top = d->first = 0;
     lines_clear(&d->lines);
     if (state == DIALOG_FORM && dialog_asks(d, MCP_QUESTION_SAMPLE))
         dialog_put_request(d);
+    else if (state == DIALOG_FORM && d->question)
+        dialog_put_message(d);
 }
 
 /* Answers the question without a choice of the user. */
@@ -158,7 +162,15 @@ static void on_result(mcp_client *client, int rc, const mcp_json *result, const 
         return;
     d->call = 0;
     *d->note = 0;
+    if (d->tries && rc == MCP_OK && !mcp_json_bool(mcp_json_get(result, "isError"), false)) {
+        dialog_confirm(d);
+        dialog_put_change(d, result);
+        changed(d);
+        return;
+    }
     dialog_set_state(d, DIALOG_RESULT);
+    if (d->tries)
+        lines_put_text(&d->lines, LOOK_WARN, MCP_STR("It would fail, so it is not called."));
     if (rc != MCP_OK)
         lines_print(&d->lines, LOOK_BAD, "%s", error ? error->text : mcp_error_text(rc));
     else
@@ -219,14 +231,18 @@ static void run(dialog *d)
     mcp_client *client = d->peer->client;
     int rc = MCP_EINVAL;
     char *uri = d->kind == LIST_TEMPLATES ? expanded(d) : NULL;
+    char *trial = d->tries ? dry_run_arguments(d->arguments) : NULL;
     dialog_set_state(d, DIALOG_RUNNING);
     *d->note = 0;
-    if (d->kind == LIST_TOOLS)
-        rc = mcp_client_call_tool(client, d->key, d->arguments, options, &d->call);
+    if (d->tries && !trial)
+        rc = MCP_ENOMEM; /* nothing is called without it */
+    else if (d->kind == LIST_TOOLS)
+        rc = mcp_client_call_tool(client, d->key, trial ? trial : d->arguments, options, &d->call);
     else if (d->kind == LIST_PROMPTS)
         rc = mcp_client_get_prompt(client, d->key, d->arguments, options, &d->call);
     else if (uri)
         rc = mcp_client_read(client, uri, options, &d->call);
+    free(trial);
     free(uri);
     if (rc == MCP_OK)
         return;
@@ -345,6 +361,7 @@ static void submit(dialog *d)
     free(d->arguments);
     d->arguments = form_json(&d->form, d->kind == LIST_PROMPTS || d->kind == LIST_TEMPLATES);
     *d->note = 0;
+    d->tries = false;
     if (!d->arguments) { /* the cursor is on another field */
         proposals_ask(&d->proposals);
         return;
@@ -366,8 +383,8 @@ static void confirm_key(dialog *d, key k)
         decline(d);
     else if (k.code == 'y' && d->question)
         answer(d);
-    else if (k.code == 'y')
-        check(d);
+    else if (k.code == 'y' || (k.code == 'd' && dialog_can_try(d)))
+        d->tries = k.code == 'd', check(d);
     else if (back)
         dialog_set_state(d, DIALOG_FORM);
 }
@@ -399,6 +416,8 @@ static void form_dialog_key(dialog *d, key k)
         submit(d);
     else if (event != FORM_OTHER)
         proposals_ask(&d->proposals);
+    else if (d->question)
+        dialog_move(d, k); /* the message */
 }
 
 void dialog_key(dialog *d, key k)

@@ -43,8 +43,10 @@ typedef struct dialog {
     bool wants_editor;   /* for the request, or for the answer that has to be confirmed */
     sampler *sampler;    /* it is running; NULL if not */
     char note[200];      /* shown above: why it has to be confirmed again, or the progress */
-    lines lines;         /* what has to be confirmed, the result, or a request for sampling */
+    lines lines; /* what has to be confirmed, the result, a request for sampling, a message */
     size_t top;
+    size_t first; /* the line that is on top when they are drawn next; 0: `top` says it */
+    bool tries;   /* the call is one with dry_run */
     mcp_call_id call;
     unsigned leaving; /* calls that were cancelled, whose end is still to come; kept as well */
 } dialog;
@@ -74,8 +76,14 @@ void dialog_sample_key(dialog *d, key k);
 void dialog_revise(dialog *d);
 
 /* dialog_draw.c */
+/* Makes the lines of the message of a question, unless it fits into the head. */
+void dialog_put_message(dialog *d);
+/* Returns whether the call that is to be confirmed can be tried. */
+bool dialog_can_try(const dialog *d);
 /* Makes the lines that have to be confirmed. */
 void dialog_put_confirmation(dialog *d);
+/* Adds what the call would change, as its result with dry_run says. */
+void dialog_put_change(dialog *d, const mcp_json *result);
 void dialog_draw(dialog *d, screen *s, area where);
 /* The keys that are possible now, for the bar at the bottom. */
 const char *dialog_hint(const dialog *d);

@@ -2,6 +2,9 @@
 #include "dialog.h"
 
 #include <common/address.h>
+#include <common/dry_run.h>
+
+#include <string.h>
 
 /* ---- the confirmation ------------------------------------------------------------------------ */
 
@@ -45,6 +48,31 @@ static void put_arguments(dialog *d)
     mcp_json_free(doc);
 }
 
+bool dialog_can_try(const dialog *d)
+{
+    return !d->question && d->kind == LIST_TOOLS &&
+           dry_run_is_for(mcp_json_root(d->definition), d->arguments);
+}
+
+void dialog_put_change(dialog *d, const mcp_json *result)
+{
+    const mcp_json *content = mcp_json_get(result, "content");
+    mcp_json_iter it = {0};
+    d->first = d->lines.count;
+    put_heading(&d->lines, "What the tool says it would change");
+    for (const mcp_json *block; (block = mcp_json_next(content, &it, NULL)) != NULL;)
+        content_change(&d->lines, mcp_json_string(mcp_json_get(block, "text")));
+}
+
+static void put_offer(lines *l)
+{
+    lines_begin(l, 2, 2, 0);
+    lines_put(l, LOOK_DIM,
+              MCP_STR("d calls it with dry_run first, to see what it would change. That is a call, "
+                      "too: whether it changes nothing is the server's word."));
+    lines_end(l);
+}
+
 void dialog_put_confirmation(dialog *d)
 {
     put_heading(&d->lines, d->question ? "Send this answer?" : "Call this tool?");
@@ -52,7 +80,25 @@ void dialog_put_confirmation(dialog *d)
     if (d->key)
         put_field(&d->lines, "tool", mcp_str_from(d->key));
     put_hints(&d->lines, mcp_json_root(d->definition));
+    if (dialog_can_try(d))
+        put_offer(&d->lines);
     put_arguments(d);
+}
+
+/* ---- the message of a question --------------------------------------------------------------- */
+
+static mcp_str first_line(mcp_str text)
+{
+    const char *newline = text.len ? memchr(text.ptr, '\n', text.len) : NULL;
+    return (mcp_str){text.ptr, newline ? (size_t)(newline - text.ptr) : text.len};
+}
+
+void dialog_put_message(dialog *d)
+{
+    enum { SHORT = 60 };
+    mcp_str text = mcp_question_message(d->question);
+    if (text.len > SHORT || first_line(text).len < text.len)
+        content_change(&d->lines, text);
 }
 
 /* ---- drawing --------------------------------------------------------------------------------- */
@@ -65,13 +111,16 @@ const char *dialog_hint(const dialog *d)
             return d->command ? " ^S send  ^R run the command  ^O edit the request  ^X decline  "
                                 "PgDn scroll"
                               : " ^S send  ^X decline  Esc dismiss  PgDn scroll";
+        if (d->question && d->lines.count)
+            return " ^S send  ^X decline  Esc dismiss  PgDn scroll";
         return d->question ? " ^S send  ^X decline  Esc dismiss"
                            : " Enter next  ^S go on  Esc leave";
     case DIALOG_CONFIRM:
         if (d->written)
             return " y send  e edit  n change  ^X decline  ^C dismiss";
-        return d->question ? " y send  n change  ^X decline  ^C dismiss"
-                           : " y call  n change  ^C leave";
+        return d->question         ? " y send  n change  ^X decline  ^C dismiss"
+               : dialog_can_try(d) ? " y call  d dry_run  n change  ^C leave  PgDn scroll"
+                                   : " y call  n change  ^C leave";
     case DIALOG_CHECKING: return " Esc cancel";
     case DIALOG_RUNNING: return " Esc cancel";
     case DIALOG_RESULT: return " Esc back";
@@ -96,7 +145,7 @@ static void draw_head(dialog *d, screen *s, area *where)
     if (dialog_asks(d, MCP_QUESTION_SAMPLE))
         pen_print(&p, "It wants the answer of a language model to this:");
     pen_put(&p, d->question
-                    ? mcp_question_message(d->question)
+                    ? first_line(mcp_question_message(d->question))
                     : mcp_json_string(mcp_json_get(mcp_json_root(d->definition), "description")));
     p = pen_at(s, *where, 2, LOOK_WARN);
     pen_print(&p, "  ");
@@ -120,6 +169,7 @@ static void draw_url(dialog *d, screen *s, area where)
     const char *warnings[ADDRESS_WARNINGS];
     size_t n = address_check(url, &host, warnings);
     lines_clear(l);
+    dialog_put_message(d);
     put_line(l, LOOK_PLAIN, MCP_STR("Open this address yourself if you trust it, then send:"));
     put_line(l, LOOK_BOLD, url);
     put_line(l, LOOK_PLAIN, MCP_STR("It belongs to:"));
@@ -137,10 +187,10 @@ static void draw_form(dialog *d, screen *s, area where)
                    (area){where.row + used, where.column, where.rows - used, where.columns});
 }
 
-/* The request above, the answer below. */
-static void draw_sample(dialog *d, screen *s, area where)
+/* Draws the lines, and returns the area below them, of which the first row is used. */
+static area draw_above(dialog *d, screen *s, area where, size_t rows)
 {
-    size_t rows = where.rows > 3 ? 3 : where.rows;
+    rows = where.rows > rows ? rows : where.rows;
     area below = {where.row + where.rows - rows, where.column, rows, where.columns};
     where.rows -= rows;
     lines_draw(&d->lines, s, where, d->top, SIZE_MAX);
@@ -148,7 +198,37 @@ static void draw_sample(dialog *d, screen *s, area where)
     size_t shown = d->top + where.rows;
     if (shown < d->lines.n_rows)
         pen_print(&p, "  %zu more rows", d->lines.n_rows - shown);
-    form_draw(&d->form, s, (area){below.row + 1, below.column, 1, below.columns});
+    below.row++;
+    below.rows -= below.rows > 0;
+    return below;
+}
+
+/* The request above, the answer below. */
+static void draw_sample(dialog *d, screen *s, area where)
+{
+    area below = draw_above(d, s, where, 3);
+    below.rows = 1;
+    form_draw(&d->form, s, below);
+}
+
+/* The message above, which gets what the form does not need, and at least half of the rows. */
+static void draw_question(dialog *d, screen *s, area where)
+{
+    enum { ABOUT_FIELD = 7 };
+    size_t rows = d->form.count + ABOUT_FIELD;
+    rows = rows < where.rows / 2 ? rows : where.rows / 2;
+    draw_form(d, s, d->lines.count ? draw_above(d, s, where, rows) : where);
+}
+
+/* What a call would change is on top, as far as there is more than fits. */
+static void draw_lines(dialog *d, screen *s, area where)
+{
+    lines_layout(&d->lines, s, where.columns);
+    if (d->first && d->lines.n_rows > where.rows)
+        for (d->top = 0; d->top + 1 < d->lines.n_rows && d->lines.rows[d->top].line < d->first;)
+            d->top++;
+    d->first = 0;
+    lines_draw(&d->lines, s, where, d->top, SIZE_MAX);
 }
 
 void dialog_draw(dialog *d, screen *s, area where)
@@ -162,12 +242,12 @@ void dialog_draw(dialog *d, screen *s, area where)
         else if (dialog_asks(d, MCP_QUESTION_SAMPLE))
             draw_sample(d, s, where);
         else
-            draw_form(d, s, where);
+            draw_question(d, s, where);
         break;
     case DIALOG_CHECKING: pen_print(&p, "  checking that the tool is still the same …"); break;
     case DIALOG_RUNNING:
         pen_print(&p, d->sampler ? "  waiting for the command …" : "  waiting for the server …");
         break;
-    default: lines_draw(&d->lines, s, where, d->top, SIZE_MAX); break;
+    default: draw_lines(d, s, where); break;
     }
 }

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <common/dry_run.h>
+
 #include "arguments.h"
 #include "content.h"
 #include "definitions.h"
@@ -153,7 +155,7 @@ static void show_call(const ctl *c, const mcp_json *tool, const char *arguments)
  * writes nothing is the server's word. Returns EXIT_OK, or the code of what would fail. */
 static int show_change(ctl *c, const mcp_json *tool, const char *arguments)
 {
-    if (!preview_is_for(tool, arguments) ||
+    if (!dry_run_is_for(tool, arguments) ||
         !terminal_ask_yes("Call it with dry_run first, to see what it would change? [y/N] "))
         return EXIT_OK;
     int code = preview_show(c, tool, arguments);

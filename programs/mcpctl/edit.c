@@ -6,6 +6,8 @@
 #define _GNU_SOURCE
 #include <stdlib.h>
 
+#include <common/dry_run.h>
+
 #include "content.h"
 #include "copy.h"
 #include "definitions.h"
@@ -174,7 +176,7 @@ static char choose(ctl *c, const editing *e)
 {
     char *json = arguments(e);
     say("%s was changed meanwhile. Your text is in %s", e->uri, e->copy.path);
-    if (json && preview_is_for(e->tool, json)) {
+    if (json && dry_run_is_for(e->tool, json)) {
         hint("compared with what is there now, it would make this change:");
         preview_show(c, e->tool, json);
     }

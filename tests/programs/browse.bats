@@ -340,6 +340,84 @@ END
     [ -z "$(ls tmp)" ]
 }
 
+# What is on the screen in green and in red: added and removed lines.
+coloured() { mux capture-pane -p -e | sed -n "s/.*\\x1b\\[3$1m\\([^\\x1b]*\\).*/\\1/p"; }
+edits() { # EDITOR OPTIONS...: opens the form of edit_file and fills it in
+    type_keys 4 / e d i t Enter Enter
+    until_shown "Tool edit_file" "> uri *"
+    type_keys "$1" Tab
+    until_shown "> edits"
+    type_keys -l "$2"
+    type_keys C-s
+}
+
+@test "what a call would change is shown before it is made, if the user wants it" {
+    printf 'one\33[2J\342\200\256\ntwo\n' >a.txt
+    open_screen 80x24 "$MCPCTL" browse -- "$MCPD" "$demo?write=**"
+    until_shown "hello.txt" "type         inode/directory"
+    edits a.txt '[{"old":"two","new":"2"}]'
+    until_shown "Call this tool?" "y call  d dry_run" "whether it changes nothing is the server's word"
+    [[ $(screen) != *"-two"* ]] # nothing was called yet
+    type_keys d
+    until_shown "What the tool says it would change" "  -two" "  +2" '   one\x1b[2J\u202e' "y call"
+    [[ $(coloured 2) == *+2* && $(coloured 1) == *-two* ]]
+    [ "$(tail -n 1 a.txt)" = two ]
+    type_keys y
+    until_shown "Result" "Changed file:///home/me/demo/a.txt"
+    [ "$(tail -n 1 a.txt)" = 2 ]
+    # what would fail is not called
+    type_keys Escape
+    until_shown "/edit" " of 4"
+    type_keys Escape
+    edits a.txt '[{"old":"two","new":"2"}]'
+    until_shown "y call  d dry_run"
+    type_keys d
+    until_shown "It would fail, so it is not called." "does not occur"
+    close_screen
+    # a long difference begins on top; tools that only read, and others, have nothing to try
+    seq -f 'line %g' 60 >a.txt
+    open_screen 80x24 "$MCPCTL" browse -- "$MCPD" --resource-tools "$demo?write=**"
+    until_shown "hello.txt" "type         inode/directory"
+    edits a.txt "$(jq -cn '[range(30; 58) | {old: "line \(.)\n", new: "\(.)\n"}]')"
+    until_shown "y call  d dry_run"
+    type_keys d
+    until_shown "-line 30"
+    [[ $(screen) != *"Call this tool?"* ]]
+    type_keys End
+    until_shown "line 60"
+    type_keys C-c
+    until_shown "/edit"
+    type_keys Escape
+    type_keys / r e a d _ r Enter Enter
+    until_shown "Tool read_resource"
+    type_keys hello.txt C-s
+    until_shown "Call this tool?" "y call  n change"
+}
+
+@test "a question about a change keeps its lines, is scrolled, and is answered below" {
+    printf 'one\ntwo\n' >a.txt
+    jq -n --arg here "$demo" '{sources: [$here], access: [{effect: "allow"},
+        {effect: "ask", operations: ["change"], resources: ($here + "/**")}]}' >"$HOME/mcpd.json"
+    open_screen 80x24 "$MCPCTL" browse -- "$MCPD" --config "$HOME/mcpd.json"
+    until_shown "hello.txt" "type         inode/directory"
+    edits a.txt "$(jq -cn '[{old: "two", new: ("many words that do not fit " + "and so on " * 8 + "-end")}, {old: "one\n", new: ([range(30) | "line \(.)\n"] | join(""))}]')"
+    until_shown "y call"
+    type_keys y
+    until_shown "The server asks" "  change file:///home/me/demo/a.txt, +31 −2 lines" "  | -one" "  | +line 0" "more rows" \
+        "> decision *" "one of: do it, do not" "PgDn scroll"
+    [[ $(coloured 1) == *"| -one"* && $(coloured 2) == *"| +line 0"* ]]
+    type_keys PageDown PageDown PageDown
+    # what goes on in another row is indented further than what begins a line
+    until_shown "  | +many words" "          "
+    [[ $(screen) == *"  | +many words that do not fit"*$'\n          '[a-z]* ]]
+    type_keys -l 'do it'
+    type_keys C-s
+    until_shown "Send this answer?" 'decision: "do it"' "change file:///home/me/demo/a.txt, +31 −2 lines"
+    type_keys y
+    until_shown "Result" "Changed file:///home/me/demo/a.txt"
+    [ "$(head -n 1 a.txt)" = "line 0" ]
+}
+
 @test "a question with an address: whose it is, and that nothing is opened" {
     workshop
     type_keys 4 / v i s i t Enter Enter C-s

@@ -236,15 +236,18 @@ sent() { jq -c 'select(.from == "client" and .message.method == "tools/call") | 
     calls 'y\n' write_file uri=new.txt text=new dry_run=true
     [[ $output == *'Call it?'*'+new'* && ! -e files/new.txt ]]
     [ "$(sent)" = true ]
-    # nothing is called before the confirmation where nobody sees it, where nobody is asked, and of other tools
+    # nothing is called before the confirmation where nobody sees it, where nobody is asked, and of tools that say that they only read
     rm trace
     run "$MCPCTL" call --trace trace write_file uri=new.txt text=new -- "${mcpd[@]}"
     [[ $status == 6 && ! $(sent) ]]
     calls '' --yes write_file uri=new.txt text=new
     [[ -e files/new.txt && $(sent) == null ]]
     mcpd=(sh -c '"$0" "$1" | sed -u "s/\"name\":\"write_file\"/\"name\":\"other_tool\"/"' "$MCPD" 'files?write=**')
-    calls 'n\n' other_tool uri=other.txt text=new
-    [[ $output == *'Call it?'* && ! $(sent) ]]
+    calls 'y\n' other_tool uri=other.txt text=new dry_run:=false # whatever its name is; the server does not know it
+    [[ $output == *'Call it with dry_run'*'would fail, so it is not called'* && $(sent) == true ]]
+    mcpd=(sh -c '"$0" "$1" | sed -u "s/\"readOnlyHint\":false/\"readOnlyHint\":true/"' "$MCPD" 'files?write=**')
+    calls 'n\n' write_file uri=other.txt text=new
+    [[ $output == *'Call it?'* && $output != *'Call it with dry_run'* && ! $(sent) ]]
 }
 
 @test "call: a question about a change is shown line by line, and has no default" {
