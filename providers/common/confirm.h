@@ -26,8 +26,8 @@ typedef struct common_change {
     mcp_str to;            /* where something is moved; otherwise empty */
     bool is_text;          /* a text is changed, and `plus` and `minus` count its lines */
     size_t plus, minus;
-    mcp_str content;       /* to be shown; at most 4 KiB of it are */
-    const char *rest;      /* where all of it is, if it is longer: "in the file"; NULL: "in the
+    mcp_str content;  /* to be shown; at most 4 KiB of it are */
+    const char *rest; /* where all of it is, if it is longer: "in the file"; NULL: "in the
                             * arguments of the call" */
     /* What the consent is for beyond the question: a hash of the arguments, the version of each thing.
      * At most 512 bytes. The content is not compared beyond what is shown, so the binding has to stand for
