@@ -2,6 +2,7 @@
 // Nothing is answered and nothing is opened before the user says so.
 
 import { h, line, prose, button, say } from "./dom.js";
+import { changeView } from "./text.js";
 
 let queue = Promise.resolve();
 
@@ -41,6 +42,12 @@ export function dialog(title, dismissed, signal, make) {
 export const confirm = (title, yes, ...content) => dialog(title, false, undefined, done =>
     [h("div.scroll", {}, content), h("div.bar.end", {}, button("Cancel", () => done(false)), button(yes, () => done(true), { class: "primary", autofocus: true }))]);
 
+// A message of several lines may show what is to be changed: its lines are kept, and begin below each other.
+function message(text) {
+    if (typeof text !== "string" || !text.trim().includes("\n")) return h("p.said", {}, prose(text));
+    return changeView(text, { mark: "| " });
+}
+
 const reason = about => about && h("p.muted", {}, `It needs this for ${about.method} ${line(about.params?.name ?? about.params?.uri ?? "", 200)}`);
 
 async function show(app, { method, params, about, visited }, signal) {
@@ -56,7 +63,7 @@ async function askForm(app, params, about, signal) {
     return dialog(`${app.serverName} asks`, { action: "cancel" }, signal, done => {
         const form = schemaForm(params.requestedSchema ?? { type: "object" });
         const fault = h("p.error", { role: "alert", hidden: true });
-        return [reason(about), h("p.said", {}, prose(params.message)),
+        return [reason(about), message(params.message),
             h("form", { novalidate: true, onsubmit: e => {
                 e.preventDefault();
                 const { value, errors } = form.read();
@@ -95,7 +102,7 @@ async function askUrl(app, params, about, visited, signal) {
     }
     const allowed = url && ["https:", "http:"].includes(url.protocol);
     return dialog(`${app.serverName} asks you to open an address`, { action: "cancel" }, signal, done => [
-        reason(about), h("p.said", {}, prose(params.message)),
+        reason(about), message(params.message),
         allowed ? address(url) : h("p.address.big", {}, line(String(params.url), 2000)),
         ...(allowed ? warnings(url, String(params.url)) : [h("p.warning", {}, "This page opens only addresses that begin with https or http.")]),
         h("p.muted", {}, "It opens in a tab of its own. This page does not see what you do there."),

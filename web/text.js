@@ -1,6 +1,6 @@
 // text.js: plain text and patches. Long texts are drawn in parts of which the browser lays out only the visible ones.
 
-import { h, button } from "./dom.js";
+import { h, line, button } from "./dom.js";
 
 const LINES = 200; // of a part
 const MOST_LINE = 20_000;
@@ -47,8 +47,12 @@ export function textView(text, { numbers = true } = {}) {
 /** @type {[RegExp, string][]} */
 const KINDS = [[/^(diff |index |---|\+\+\+|new file|deleted file|similarity|rename|copy )/, "file"], [/^@@/, "hunk"], [/^\+/, "new"], [/^-/, "old"]];
 
-export function diffView(text) {
-    const kindOf = l => KINDS.find(([pattern]) => pattern.test(l))?.[1] ?? "same";
+// A difference that is to be judged: nothing in it is invisible, or changes the direction of a text.
+export const changeView = (text, options) => h("div.change", {}, diffView(text.split("\n").map(l => l.split("\t").map(p => line(p, MOST_LINE)).join("\t")).join("\n"), options));
+
+// A line of a question may have a mark before what it shows of a file.
+export function diffView(text, { mark = "" } = {}) {
+    const kindOf = l => KINDS.find(([pattern]) => pattern.test(l.startsWith(mark) ? l.slice(mark.length) : l))?.[1] ?? "same";
     return parts(linesOf(text), part => {
         const chunk = h("div.chunk", {}, h("pre", {}, part.map(l => h(`span.diff-${kindOf(l)}`, {}, l + "\n"))));
         chunk.style.setProperty("--lines", part.length);

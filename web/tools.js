@@ -4,7 +4,8 @@ import { h, fill, line, prose, button } from "./dom.js";
 import { catalogue } from "./catalogue.js";
 import { schemaForm } from "./form.js";
 import { jsonView } from "./json.js";
-import { confirm } from "./questions.js";
+import { confirm, dialog } from "./questions.js";
+import { changeView } from "./text.js";
 import { showResult } from "./result.js";
 import { mirrored, McpError } from "./mcp.js";
 import { run } from "./run.js";
@@ -71,10 +72,41 @@ function faultsOf(result) {
     return Array.isArray(list) ? list.slice(0, 16).filter(f => typeof f?.path === "string" && typeof f.reason === "string") : [];
 }
 
+// Whether a call can be tried: as common/dry_run.h says it.
+const canTry = (tool, args) => tool.annotations?.readOnlyHint === false && tool.inputSchema?.properties?.dry_run?.type === "boolean" &&
+    args !== null && typeof args === "object" && !Array.isArray(args) && (args.dry_run ?? false) === false;
+
+// What the tool says it would change. Returns false if the call would fail.
+function showChange(place, result) {
+    const texts = (Array.isArray(result.content) ? result.content : []).filter(c => typeof c?.text === "string").map(c => c.text);
+    fill(place, h("h3", {}, result.isError ? "It would fail:" : "What the tool says it would change:"), changeView(texts.join("\n")));
+    place.scrollIntoView({ block: "nearest" });
+    return !result.isError;
+}
+
+// Shows exactly what is sent and, if the user wants it, what it would change. Returns whether to call.
+function confirmCall(app, tool, params) {
+    const title = `Call ${line(tool.name, 100)}?`;
+    const content = [h("p.muted", {}, `This is sent to ${app.serverName}:`), jsonView(params, 3)];
+    if (!canTry(tool, params.arguments)) return confirm(title, "Call", ...content);
+    return dialog(title, false, undefined, done => {
+        const change = h("div", { "data-change": true });
+        const yes = button("Call", () => done(true), { class: "primary", autofocus: true });
+        const trial = button("Try it first", async () => {
+            yes.disabled = trial.disabled = true;
+            const tried = { ...params, arguments: { ...params.arguments, dry_run: true } };
+            const result = await run(app, change, options => withFreshSchema(app, tool, schema => app.client.request("tools/call", tried, { ...options, schema })));
+            trial.disabled = false;
+            yes.disabled = result ? !showChange(change, result) : false;
+        });
+        return [h("div.scroll", {}, content, h("p.muted", {}, "To try it is a call with dry_run. Whether that changes nothing is the server's word."), change),
+            h("div.bar.end", {}, button("Cancel", () => done(false)), trial, yes)];
+    });
+}
+
 async function call(app, tool, args, place, task, complain) {
     const params = { name: tool.name, arguments: args };
-    const ok = await confirm(`Call ${line(tool.name, 100)}?`, "Call", h("p.muted", {}, `This is sent to ${app.serverName}:`), jsonView(params, 3));
-    if (!ok) return;
+    if (!await confirmCall(app, tool, params)) return;
     const place1 = h("div"), place2 = h("div", { "data-result": true });
     fill(place, place1, place2);
     const result = await run(app, place1, options => withFreshSchema(app, tool, schema =>
