@@ -28,10 +28,10 @@ typedef enum mcp_audit_outcome {
 typedef struct mcp_audit_change {
     size_t size;
     const char *operation; /* one word, such as "create" */
+    bool dry_run;          /* the request only asks what would be changed */
     mcp_str uri, to; /* of what; `to` only of a move. As the peer spelled them, or canonical */
     uint64_t bytes;  /* of the new contents */
     const char *was, *now; /* the versions before and after */
-    bool dry_run;          /* the request only asks what would be changed */
 } mcp_audit_change;
 
 /* Everything is valid during the call only. Strings are not NUL-terminated and come from the peer,
