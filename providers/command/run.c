@@ -20,7 +20,7 @@ enum {
     TICK_MS = 1000,   /* interval of progress reports */
     LOOK_MS = 50,     /* polling interval if the system cannot report the end of a program */
     PIECE = 64 << 10, /* bytes of one read */
-    PIECES = 1,
+    MOST = 1 << 20,   /* bytes of a pipe, which a program may have enlarged */
     MAX_ERRORS = 8 << 10,
     QUIET_MS = 60000, /* between two lines of the log about failures of a tool */
 };
@@ -217,11 +217,11 @@ static void keep_errors(command_run *r, const char *bytes, size_t len)
     common_buffer_append(&r->errors, bytes, len);
 }
 
-/* Reads the available output. Returns false at the end of the output. */
-static bool read_output(command_run *r, int fd)
+/* Reads up to `most` bytes of the output, in whole pieces. Returns false at the end of the output. */
+static bool read_output(command_run *r, int fd, size_t most)
 {
     char bytes[PIECE];
-    for (int i = 0; i < PIECES; i++) {
+    for (size_t i = 0; i < most; i += PIECE) {
         ssize_t n = read(fd, bytes, sizeof(bytes));
         if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
             return false;
@@ -238,14 +238,14 @@ static bool read_output(command_run *r, int fd)
 static void on_output(void *arg)
 {
     command_run *r = arg;
-    if (!read_output(r, r->child.out))
+    if (!read_output(r, r->child.out, PIECE))
         unpoll(r, &r->poll_out);
 }
 
 static void on_errors(void *arg)
 {
     command_run *r = arg;
-    if (!read_output(r, r->child.err))
+    if (!read_output(r, r->child.err, PIECE))
         unpoll(r, &r->poll_err);
 }
 
@@ -256,9 +256,9 @@ static void on_end(void *arg)
     if (status < 0)
         return;
     if (r->poll_out)
-        read_output(r, r->child.out);
+        read_output(r, r->child.out, MOST);
     if (r->poll_err)
-        read_output(r, r->child.err);
+        read_output(r, r->child.err, MOST);
     finish(r, status);
 }
 

@@ -35,7 +35,7 @@ typedef struct world {
     mcp_loop *loop;
     mcp_server *server;
     mcp_channel *channel;
-    char sent[1 << 17];
+    char sent[1 << 20];
     size_t len;
 } world;
 
@@ -201,6 +201,9 @@ static void what_it_is(void **state)
         {"printf '{}'", "application/json", "{\"type\":\"text\",\"text\":\"{}\"}"},
         {"true", "image/png", "{\"type\":\"text\",\"text\":\"\"}"},
         {"echo not shown >&2", NULL, "{\"type\":\"text\",\"text\":\"\"}"},
+        /* a program that enlarges its pipe (F_SETPIPE_SZ), and ends at once */
+        {"exec perl -e 'fcntl(STDOUT, 1031, 1 << 20); syswrite STDOUT, \"x\" x 500000 . \"end\"'",
+         NULL, "xend\"}"},
     };
     (void)state;
     for (size_t i = 0; i < COUNT(table); i++) {
