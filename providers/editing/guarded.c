@@ -233,37 +233,33 @@ static bool matches_short(mcp_str pattern, mcp_str given)
 
 /* ---- paths --------------------------------------------------------------------------------------------------- */
 
-static size_t count_parts(const char *pattern)
+/* Most names differ in their first letter. A short name has other letters than the long one. */
+static bool may_match(const char *pattern, const folded *path, size_t at)
 {
-    size_t n = 1;
-    for (; *pattern; pattern++)
-        n += *pattern == '/';
-    return n;
+    return *pattern == '*' || path->stems[at] || same_letter(*pattern, path->parts[at].ptr[0]);
 }
 
-/* Compares a pattern of one or more components with those from `at` on. */
-static bool matches_at(const char *pattern, const folded *path, size_t at)
+/* Compares a pattern of one or more components with those from `at` on. A file is the end of the path. */
+static bool matches_at(const editing_guarded *row, const folded *path, size_t at)
 {
-    for (;; at++) {
+    const char *pattern = row->pattern;
+    for (; at < path->n && may_match(pattern, path, at); at++) {
         size_t len = strcspn(pattern, "/");
         mcp_str one = {pattern, len};
         mcp_str stem = {path->parts[at].ptr, path->stems[at]};
         if (!matches(one, path->parts[at]) && !(stem.len && matches_short(one, stem)))
             return false;
         if (pattern[len] == '\0')
-            return true;
+            return row->folder || at + 1 == path->n;
         pattern += len + 1;
     }
+    return false;
 }
 
-/* A file is the end of the path; a folder may be anywhere in it. */
 static bool row_matches(const editing_guarded *row, const folded *path)
 {
-    size_t n = count_parts(row->pattern);
-    if (n > path->n)
-        return false;
-    for (size_t at = row->folder ? 0 : path->n - n; at + n <= path->n; at++)
-        if (matches_at(row->pattern, path, at))
+    for (size_t at = 0; at < path->n; at++)
+        if (matches_at(row, path, at))
             return true;
     return false;
 }
