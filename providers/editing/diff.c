@@ -1,4 +1,5 @@
 /* diff.c: see diff.h. */
+#define _GNU_SOURCE
 #include "diff.h"
 
 #include <stdio.h>
@@ -8,6 +9,7 @@
 
 typedef struct differing {
     editing_lines side[2];
+    size_t skipped; /* lines before them, which are the same */
     common_buffer *to;
     size_t limit; /* of to->len */
     editing_counts *counts;
@@ -54,6 +56,81 @@ static editing_split split_of(mcp_str before, mcp_str after)
            : of == CR_ONLY ? EDITING_SPLIT_CR
                            : EDITING_SPLIT_LF;
 }
+
+/* ---- what both begin and end with ----------------------------------------------------------- */
+
+/* Returns how many bytes at the beginnings are the same. */
+static size_t same_head(mcp_str a, mcp_str b)
+{
+    enum { STEP = 256 };
+    size_t n = 0, most = a.len < b.len ? a.len : b.len;
+    while (most - n >= STEP && memcmp(a.ptr + n, b.ptr + n, STEP) == 0)
+        n += STEP;
+    while (n < most && a.ptr[n] == b.ptr[n])
+        n++;
+    return n;
+}
+
+/* Returns how many bytes at the ends are the same. */
+static size_t same_tail(mcp_str a, mcp_str b)
+{
+    enum { STEP = 256 };
+    size_t n = 0, most = a.len < b.len ? a.len : b.len;
+    const char *a_end = a.ptr + a.len, *b_end = b.ptr + b.len;
+    while (most - n >= STEP && memcmp(a_end - n - STEP, b_end - n - STEP, STEP) == 0)
+        n += STEP;
+    while (n < most && a_end[-1 - (ptrdiff_t)n] == b_end[-1 - (ptrdiff_t)n])
+        n++;
+    return n;
+}
+
+/* Returns where the last `lines` whole lines of a text begin, behind which there may be a part of another line. */
+static size_t back(mcp_str text, size_t lines, char end)
+{
+    const char *at = text.len ? memrchr(text.ptr, end, text.len) : NULL;
+    for (size_t i = 0; at && i < lines; i++)
+        at = memrchr(text.ptr, end, (size_t)(at - text.ptr));
+    return at ? (size_t)(at - text.ptr) + 1 : 0;
+}
+
+/* Returns where a text goes on behind a part of a line and `lines` whole lines. */
+static size_t forth(mcp_str text, size_t lines, char end)
+{
+    size_t from = 0;
+    for (size_t i = 0; i <= lines && from < text.len; i++) {
+        const char *at = memchr(text.ptr + from, end, text.len - from);
+        from = at ? (size_t)(at - text.ptr) + 1 : text.len;
+    }
+    return from;
+}
+
+static size_t count_lines(mcp_str text, char end)
+{
+    size_t n = 0;
+    for (size_t at = 0, next; (next = forth((mcp_str){text.ptr + at, text.len - at}, 0, end)) > 0;
+         at += next)
+        n++;
+    return n;
+}
+
+/* Most calls change little of a text. Removes the lines that both begin and end with, apart from the context of a
+ * change; the comparison would find the same. Returns the number of lines removed before. */
+static size_t skip_same(mcp_str text[2], editing_split how)
+{
+    char end = how == EDITING_SPLIT_CR ? '\r' : '\n';
+    size_t head = same_head(text[0], text[1]);
+    mcp_str rest[2] = {{text[0].ptr + head, text[0].len - head},
+                       {text[1].ptr + head, text[1].len - head}};
+    size_t tail = same_tail(rest[0], rest[1]);
+    tail -= forth((mcp_str){text[0].ptr + text[0].len - tail, tail}, EDITING_CONTEXT, end);
+    head = back((mcp_str){text[0].ptr, head}, EDITING_CONTEXT, end);
+    size_t lines = count_lines((mcp_str){text[0].ptr, head}, end);
+    for (int s = 0; s < 2; s++)
+        text[s] = (mcp_str){text[s].ptr + head, text[s].len - head - tail};
+    return lines;
+}
+
+/* ---- hunks --------------------------------------------------------------------------------------- */
 
 /* Finds the next stretch of changed lines from `at` on, which becomes its end. */
 static bool next_change(const differing *d, size_t at[2], span *ret)
@@ -144,9 +221,9 @@ static bool put_hunk(differing *d, span hunk)
 {
     size_t len = d->to->len;
     add_context(d, &hunk);
-    bool ok = put_range(d->to, "@@ -", hunk.begin[0], hunk.end[0]) &&
-              put_range(d->to, " +", hunk.begin[1], hunk.end[1]) && common_put(d->to, " @@\n") &&
-              put_lines(d, &hunk);
+    bool ok = put_range(d->to, "@@ -", d->skipped + hunk.begin[0], d->skipped + hunk.end[0]) &&
+              put_range(d->to, " +", d->skipped + hunk.begin[1], d->skipped + hunk.end[1]) &&
+              common_put(d->to, " @@\n") && put_lines(d, &hunk);
     if (ok && d->to->len > d->limit) {
         d->to->len = len;
         d->counts->truncated = true;
@@ -200,9 +277,11 @@ int editing_diff(mcp_str before, mcp_str after, mcp_str name, size_t most, commo
     if (mcp_str_eq(before, after))
         return MCP_OK;
     d.limit = most > SIZE_MAX - to->len ? SIZE_MAX : to->len + most;
-    int rc = editing_lines_split(before, how, alloc, &d.side[0]);
+    mcp_str text[2] = {before.len ? before : MCP_STR(""), after.len ? after : MCP_STR("")};
+    d.skipped = skip_same(text, how);
+    int rc = editing_lines_split(text[0], how, alloc, &d.side[0]);
     if (rc == MCP_OK)
-        rc = editing_lines_split(after, how, alloc, &d.side[1]);
+        rc = editing_lines_split(text[1], how, alloc, &d.side[1]);
     if (rc == MCP_OK)
         rc = editing_lines_compare(&d.side[0], &d.side[1]);
     if (rc == MCP_OK) {
