@@ -59,9 +59,12 @@ static void seal(sealing *k, const char *path)
 {
     char *whole = absolute_path(path);
     char *real = whole ? real_path(whole) : NULL;
+    bool is_link = real && strcmp(real, whole) != 0;
     keep(k, whole);
-    if (real)
+    if (is_link)
         keep(k, real);
+    else
+        free(real);
 }
 
 /* Seals a file, but not a folder, which may well be the one that is served. */

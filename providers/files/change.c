@@ -282,12 +282,10 @@ static void prepare_done(mcp_request *req, void *user)
 
 static bool takes_long(const files_change *c)
 {
-    struct stat st = {0};
     size_t given = mcp_json_string(mcp_json_get(c->arguments, "text")).len +
                    mcp_json_string(mcp_json_get(c->arguments, "patch")).len;
-    if (c->exists)
-        (void)files_root_stat(files_change_root(c, &c->target), c->target.rel, &st);
-    return (uint64_t)st.st_size + given > HERE_BYTES ||
+    uint64_t old = c->exists ? (uint64_t)c->st.st_size : 0;
+    return old + given > HERE_BYTES ||
            mcp_json_count(mcp_json_get(c->arguments, "edits")) > HERE_EDITS;
 }
 

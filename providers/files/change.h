@@ -46,7 +46,7 @@ struct files_change {
     mcp_str if_match;
     bool dry_run;
     bool exact;  /* a guarded name: only a rule with the exact path counts, and it asks */
-    bool exists; /* when it was prepared */
+    bool exists; /* at the latest look, of `aim` and of `prepare`; then `st` is its status */
     bool aimed;  /* the first step is over */
     bool done;   /* the change was made */
     struct stat st;

@@ -217,9 +217,8 @@ static int check_name(files_change *c, const files_target *t, const char *path, 
 static int check_served(files_change *c, const files_target *t, const char *uri, bool *replied)
 {
     const files_root *root = files_change_root(c, t);
-    struct stat st;
     files_renew_old(c->f, t->root);
-    int rc = files_root_stat(root, t->rel, &st);
+    int rc = files_root_stat(root, t->rel, &c->st);
     c->exists = rc == MCP_OK;
     if (rc == MCP_ENOTFOUND)
         rc = files_root_awaits(root, t->rel);
@@ -227,7 +226,7 @@ static int check_served(files_change *c, const files_target *t, const char *uri,
         return rc;
     if (rc != MCP_OK || !may_see(c, uri))
         return not_served(c, mcp_str_from(uri), replied);
-    if (c->exists && S_ISDIR(st.st_mode))
+    if (c->exists && S_ISDIR(c->st.st_mode))
         return refuse(c, replied, MCP_EINVAL, "%.300s is a folder; these tools change files", uri);
     return MCP_OK;
 }
