@@ -45,14 +45,14 @@ char *about_first(const settings *s)
 static const char by_methods[] = "\nList them with resources/list; read one by its URI.";
 static const char by_tools[] =
     "\nList them with resources/list or the tool list_resources; read one by its URI, with "
-    "resources/read or the tool read_resource (which takes paths like src/a.c:12, too). The tools "
-    "find_resources and search_resources find them by name and by content.";
+    "resources/read or the tool read_resource, which takes paths like src/a.c:12, too. "
+    "find_resources finds them by name, search_resources by content.";
 static const char by_either[] =
     "\nList them with resources/list, or the tool list_resources if there is one; read one by "
     "its URI, with resources/read or read_resource.";
 static const char how_to_files[] =
-    " Parts of a large file:" COMMON_FILE_FORMS " added to its URI; lines count from 1. A folder "
-    "reads as its listing; more of it:" COMMON_FOLDER_FORMS " added to its URI.";
+    " Parts of a large file:" COMMON_FILE_FORMS " added to its URI; lines count from 1. More of "
+    "a folder's listing:" COMMON_FOLDER_FORMS ", too.";
 static const char how_to_modules[] =
     " For other URIs that can be read, see resources/templates/list";
 

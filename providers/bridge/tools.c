@@ -14,102 +14,87 @@
 #define BOUNDED(name, min, max, about)                                        \
     "\"" name "\":{\"type\":\"integer\",\"minimum\":" min ",\"maximum\":" max \
     ",\"description\":\"" about "\"}"
+#define WORD(name)        "\"" name "\":{\"type\":\"string\"}"
+#define COUNT(name)       "\"" name "\":{\"type\":\"integer\"}"
 #define FLAG(name, about) "\"" name "\":{\"type\":\"boolean\",\"description\":\"" about "\"}"
 #define OBJECT(required, members)                                                    \
     "{\"type\":\"object\",\"properties\":{" members "},\"required\":[" required "]," \
     "\"additionalProperties\":false}"
 #define ARRAY(name, items) "\"" name "\":{\"type\":\"array\",\"items\":" items "}"
 
-#define MAX_TOKENS \
-    BOUNDED("max_tokens", "100", "100000", "Size of the answer, if not the usual one")
-#define CURSOR TEXT("cursor", "Where to continue, from the end of the previous answer")
+/* Numbers beyond these bounds are the nearest one (bridge_most_bytes()), so models need not know them. */
+#define MAX_TOKENS NUMBER("max_tokens", "Size of the answer, if not the usual one")
+#define CURSOR     TEXT("cursor", "To go on: from the end of the previous answer")
 #define UNDER                                                                                   \
     "\"under\":{\"type\":\"string\",\"maxLength\":4096,\"description\":\"Only URIs that begin " \
     "with this: file:///home/ann/src/, git://app/\"}"
 #define PATTERN(what)                                                                 \
     "\"pattern\":{\"type\":\"string\",\"maxLength\":256,\"description\":\"Only " what \
-    " whose path, relative to the source, matches this glob: *.md (any folder), src/**/*.c\"}"
+    " whose path in its source matches: *.md (any folder), src/**/*.c\"}"
 
 /* one member per line, which clang-format cannot do */
 /* clang-format off */
 static const char list_input[] = OBJECT("",
     UNDER ","
     PATTERN("those") ","
-    FLAG("templates", "Only the templates: URIs with placeholders") ","
-    BOUNDED("limit", "1", "1000", "Maximum entries; default 200") ","
+    FLAG("templates", "Only templates") ","
+    BOUNDED("limit", "1", "1000", "Entries; default 200") ","
     MAX_TOKENS ","
     CURSOR);
 
 static const char find_input[] = OBJECT("\"name\"",
     "\"name\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":256,\"description\":\"Part of the "
-    "name, ignoring case: readme; with a slash, part of the path: src/main; with * ? or [ a "
-    "glob for all of it: *.md, src/**/*.c\"},"
+    "name (readme), or with a slash of the path (src/main), ignoring case; or with * ? [ a glob: *.md, "
+    "src/**/*.c\"},"
     "\"kind\":{\"type\":\"string\",\"enum\":[\"file\",\"folder\",\"resource\"],\"description\":"
-    "\"Only this kind; a resource is neither a file nor a folder\"},"
+    "\"resource: neither file nor folder\"},"
     UNDER ","
-    BOUNDED("limit", "1", "1000", "Maximum entries; default 200") ","
+    BOUNDED("limit", "1", "1000", "Entries; default 200") ","
     MAX_TOKENS ","
     CURSOR);
 
+/* What a member is, its name says; programs read these schemas, and each model pays for them. */
 #define ENTRY OBJECT("\"kind\",\"uri\"",                                          \
     "\"kind\":{\"type\":\"string\",\"enum\":[\"file\",\"folder\",\"resource\"]}," \
-    TEXT("uri", "Read it with read_resource") ","                                 \
-    NUMBER("size", "Bytes") ","                                                   \
-    TEXT("name", "Its name") ","                                                  \
-    TEXT("title", "Its display name") ","                                         \
-    TEXT("description", "What it is") ","                                         \
-    TEXT("mimeType", "Its MIME type"))
+    WORD("uri") "," COUNT("size") "," WORD("name") "," WORD("title") ","          \
+    WORD("description") "," WORD("mimeType"))
 
 #define NOTE TEXT("note", "What was left out, and how to go on")
 
-#define TEMPLATE OBJECT("\"uriTemplate\",\"name\"",                    \
-    TEXT("uriTemplate", "A URI template (RFC 6570)") ","               \
-    TEXT("name", "Its name") ","                                       \
-    TEXT("title", "Its display name") ","                              \
-    TEXT("description", "What it is, and what to fill in") ","         \
-    TEXT("mimeType", "Its MIME type"))
+#define TEMPLATE OBJECT("\"uriTemplate\",\"name\"",        \
+    WORD("uriTemplate") "," WORD("name") "," WORD("title") "," \
+    WORD("description") "," WORD("mimeType"))
 
 static const char list_output[] = OBJECT("\"entries\"",
     ARRAY("entries", ENTRY) ","
     ARRAY("templates", TEMPLATE) ","
-    TEXT("cursor", "More results: call again with it") ","
+    WORD("cursor") ","
     NOTE);
 
 static const char search_input[] = OBJECT("\"query\"",
     "\"query\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":1000,\"description\":\"What to "
-    "look for on each line: this text, or with regex a regular expression (PCRE2)\"},"
-    FLAG("regex", "query is a regular expression; default false") ","
+    "look for on each line: a text, or with regex an expression of PCRE2\"},"
+    FLAG("regex", "Default false") ","
     FLAG("ignore_case", "Default false") ","
     UNDER ","
     PATTERN("files") ","
-    BOUNDED("limit", "1", "1000", "Maximum lines; default 100") ","
-    BOUNDED("per_file", "1", "1000", "Maximum lines per file; default 20") ","
+    BOUNDED("limit", "1", "1000", "Lines; default 100") ","
+    BOUNDED("per_file", "1", "1000", "Lines of each file; default 20") ","
     MAX_TOKENS ","
     CURSOR);
 
-#define MATCH OBJECT("\"line\",\"text\"",     \
-    NUMBER("line", "Line number, from 1") "," \
-    TEXT("text", "The line, or the text around the match"))
-
-#define MATCHES OBJECT("\"uri\",\"matches\"",  \
-    TEXT("uri", "Of the file or resource") "," \
-    ARRAY("matches", MATCH) ","                \
-    FLAG("more", "It has more matches"))
-
-#define SKIPPED OBJECT("",                              \
-    NUMBER("binary", "Not text") ","                    \
-    NUMBER("large", "Too large") ","                    \
-    NUMBER("slow", "The expression takes too long") "," \
-    NUMBER("unreadable", "Cannot be read") ","          \
+#define MATCH   OBJECT("\"line\",\"text\"", COUNT("line") "," WORD("text"))
+#define MATCHES OBJECT("\"uri\",\"matches\"", WORD("uri") "," ARRAY("matches", MATCH) "," FLAG("more", "It has more"))
+#define SKIPPED OBJECT("", COUNT("binary") "," COUNT("large") "," COUNT("slow") "," COUNT("unreadable") "," \
     NUMBER("values", "Long values of rows, which have URIs of their own"))
 
 static const char search_output[] = OBJECT("\"files\",\"searched\",\"skipped\"",
     ARRAY("files", MATCHES) ","
-    NUMBER("searched", "How many were searched") ","
+    COUNT("searched") ","
     "\"skipped\":" SKIPPED ","
     "\"partial\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"description\":"
     "\"Where the search of a resource ended: URIs of the rest\"},"
-    TEXT("cursor", "More results: call again with it") ","
+    WORD("cursor") ","
     NOTE);
 
 /* The parameters in the URIs of files, as arguments. */
@@ -121,9 +106,8 @@ static const char search_output[] = OBJECT("\"files\",\"searched\",\"skipped\"",
 #define PARAMETERS(kind, name, title, about, parameters) parameters
 
 static const char read_input[] = OBJECT("\"uri\"",
-    "\"uri\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":8192,\"description\":\"A URI from "
-    "list_resources, a template with its placeholders filled in, or a path; it may have "
-    "parameters\"}"
+    "\"uri\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":8192,\"description\":\"A URI, "
+    "a template with its placeholders filled in, or a path\"}"
     COMMON_PARTS(PARAMETERS, PARAMETER, PARAMETER) ","
     MAX_TOKENS);
 /* clang-format on */
@@ -133,9 +117,9 @@ size_t bridge_most_bytes(const bridge_tools *all, const mcp_json *arguments)
     enum { USUAL = 10000, LEAST = 100, MOST = 100000, BYTES = 4 /* of a token */ };
     size_t usual = all->bridge->max_tokens;
     int64_t n = mcp_json_int(mcp_json_get(arguments, "max_tokens"), 0);
-    if (n >= LEAST)
-        return (size_t)(n < MOST ? n : MOST) * BYTES;
-    return (usual ? usual : USUAL) * BYTES;
+    if (n <= 0)
+        return (usual ? usual : USUAL) * BYTES;
+    return (size_t)(n < LEAST ? LEAST : n < MOST ? n : MOST) * BYTES;
 }
 
 /* ---- registration ---------------------------------------------------------------------------- */
@@ -160,9 +144,10 @@ static const mcp_tool tools[] = {
     {.size = sizeof(mcp_tool),
      .name = "list_resources",
      .title = "List resources",
-     .description = "Lists the resources of this server (files, folders, repositories, tables and "
-                    "more), one line each: kind, size in bytes, URI, separated by tabs; then the "
-                    "templates: URIs with placeholders. Read them with read_resource.",
+     .description =
+         "Lists what this server has (files, folders, repositories, tables and more), one "
+         "line each: kind, size in bytes, URI; then the templates: URIs with "
+         "placeholders. Read them with read_resource.",
      .input_schema = list_input,
      .output_schema = list_output,
      READ_ONLY,
@@ -170,8 +155,8 @@ static const mcp_tool tools[] = {
     {.size = sizeof(mcp_tool),
      .name = "find_resources",
      .title = "Find resources by name",
-     .description = "Finds files, folders and other resources by a part of their name or path, or "
-                    "by a glob. One line each, as in list_resources.",
+     .description = "Finds files, folders and other resources by name or path. Answers as "
+                    "list_resources.",
      .input_schema = find_input,
      .output_schema = list_output,
      READ_ONLY,
@@ -180,9 +165,9 @@ static const mcp_tool tools[] = {
      .name = "search_resources",
      .title = "Search in resources",
      .description =
-         "Searches the contents of text files and other listed resources, line by line, "
-         "for a text or a regular expression. For each resource its URI, then its lines: number, "
-         "colon, text. Read around a line with read_resource: line and lines.",
+         "Searches the lines of text files and other listed resources for a text or a regular "
+         "expression. For each resource its URI, then number and text of its lines. Read around a "
+         "line with read_resource: line and lines.",
      .input_schema = search_input,
      .output_schema = search_output,
      READ_ONLY,
@@ -192,11 +177,9 @@ static const mcp_tool tools[] = {
      .title = "Read a resource",
      .description =
          "Reads a resource by its URI or path: a file (src/a.c, src/a.c:12), a folder's listing, "
-         "or "
-         "any other resource of list_resources and its templates. A large one is given in parts; "
-         "the "
-         "answer says how to go on. To choose a part of a file, use one of" FILE_PARAMETERS
-         " as the schema says.",
+         "or any other of list_resources and its templates. A large one is given in parts; the "
+         "answer says how to go on. Of a file give at most one of" FILE_PARAMETERS
+         " see the schema.",
      .input_schema = read_input,
      READ_ONLY,
      .call = bridge_call_read},

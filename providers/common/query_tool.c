@@ -32,8 +32,8 @@ static bool put_input(common_buffer *to, const common_query_tool *t)
         ", as strings\"},\"parameters_json\":{\"type\":\"string\",\"description\":\"Instead of "
         "parameters: ",
         t->json,
-        "\"},\"limit\":{\"type\":\"integer\",\"minimum\":1,\"description\":\"Maximum number of "
-        "rows; default 100\"}}}"};
+        "\"},\"limit\":{\"type\":\"integer\",\"minimum\":1,\"description\":\"Rows; "
+        "default 100\"}}}"};
     bool ok = true;
     for (size_t i = 0; ok && i < sizeof(parts) / sizeof(*parts); i++)
         ok = common_put(to, parts[i]);
@@ -58,11 +58,11 @@ int common_query_tool_add(const common_query_tool *t, common_offer offer,
     common_buffer input;
     default_name(t, made);
     snprintf(title, sizeof(title), "Query the %s database %.80s", t->product, t->database);
-    snprintf(about, sizeof(about),
-             "Runs one read-only SQL statement in the %s database %.80s and returns columns and "
-             "rows. Look at its tables first: read %.200s?format=text as a resource, with the tool "
-             "read_resource if there is one, or run %.200s",
-             t->product, t->database, t->prefix, t->tables);
+    snprintf(
+        about, sizeof(about),
+        "Runs one read-only SQL statement in the %s database %.80s. Look at its tables first: read "
+        "the resource %.200s?format=text, with read_resource if there is this tool, or run %.200s",
+        t->product, t->database, t->prefix, t->tables);
     common_buffer_init(&input, alloc);
     int rc = put_input(&input, t)
                  ? common_offer_tool(

@@ -18,3 +18,14 @@
     }
     grep -F '15 of 15 right' out
 }
+
+@test "what a model gets of the list of tools is small" { # docs/tools.md has the tokens, of which each has at least four bytes here
+    [ -e "$MCP_BUILD_DIR/programs/lib/mcp/sqlite.so" ] || skip "built without the module sqlite"
+    "$MCP_SOURCE_DIR/tests/model/make" "$BATS_TEST_TMPDIR"
+    cd "$BATS_TEST_TMPDIR"
+    printf '%s\n' '{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}' \
+        '{"jsonrpc":"2.0","method":"notifications/initialized"}' '{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}' |
+        "$MCPD" --resource-tools ledger git:ledger sqlite:orders.db | jq -c 'select(.id == 1).result.tools | map({name, description, inputSchema})' >tools
+    [ "$(jq length tools)" = 5 ]
+    [ "$(wc -c <tools)" -le 5300 ]
+}
