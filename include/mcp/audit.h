@@ -87,6 +87,14 @@ MCP_API void mcp_server_set_audit(mcp_server *server,
                                   void (*ended)(const mcp_audit_record *record, void *user),
                                   void *user);
 
+/* Makes the audit log a condition of serving. `kept` returns whether all records are kept that `ended` has got so far. It
+ * is asked before a request runs, and again between its record and its answer. If it returns false, the client gets an
+ * error and nothing else (-32603, with data.retryAfterMs); what the request has changed stays changed. initialize,
+ * server/discover, ping and logging/setLevel, which give nothing of what is served, are answered all the same. A subscription that is open,
+ * and progress, go on. `kept` gets the `user` of mcp_server_set_audit() and must not call the server. It may be set at any
+ * time; NULL removes it. */
+MCP_API void mcp_server_require_audit(mcp_server *server, bool (*kept)(void *user));
+
 /* For handlers. Says what the request changes; a later call replaces what an earlier one said. Everything
  * is copied. Without an audit function or without memory it is only counted (mcp/server.h,
  * mcp_server_change_counts()). Only on the server's thread. */

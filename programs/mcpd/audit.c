@@ -5,9 +5,9 @@
  * with JSON escapes, and are cut off at the bounds below. The log contains no tokens, and nothing
  * of the arguments and results.
  *
- * Serving does not depend on the log: a line that cannot be written is dropped, and counted in the
- * line that precedes the next one that can be written. Until then the error log says so at most
- * once a minute.
+ * Without --audit-required, serving does not depend on the log. A line that cannot be written is dropped, and counted in
+ * the line that precedes the next one that can be written. Until then the error log says so at most once a minute. With
+ * --audit-required, requests are refused meanwhile; the line about such a refusal is the one that can be written again.
  *
  * Anybody can make a server refuse requests, so lines about them are limited: a client that sends
  * nothing else must not fill the disk.
@@ -359,6 +359,11 @@ void audit_refused(audit *a, const mcp_http_record *r)
     add_number(&l, "status", r->status);
     add_flag(&l, "cut", l.cut);
     put_line(a, now, &l);
+}
+
+bool audit_kept(void *user)
+{
+    return ((const audit *)user)->n_lost == 0;
 }
 
 /* ---- the file -------------------------------------------------------------------------------- */

@@ -34,6 +34,8 @@ void audit_show(audit *a, const char *claim);
 
 /* The function of mcp_server_set_audit(); `user` is an audit. */
 void audit_request(const mcp_audit_record *record, void *user);
+/* The function of mcp_server_require_audit(): whether no line is missing. */
+bool audit_kept(void *user);
 /* Writes a line about a request that the endpoint refused, at most ten in a second. Ignores all
  * others. `a` may be NULL. */
 void audit_refused(audit *a, const mcp_http_record *record);

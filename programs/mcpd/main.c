@@ -250,12 +250,18 @@ static int load_modules(program *p, mcp_error *error)
 static int start_audit(program *p, mcp_error *error)
 {
     const settings *s = &p->now;
+    if (s->audit_required && !s->audit) {
+        snprintf(error->text, sizeof(error->text), "audit-required needs audit");
+        return error->code = MCP_EINVAL;
+    }
     if (!s->audit || s->print_config || s->install)
         return MCP_OK;
     int rc = audit_open(&p->audit, s->audit, error);
     audit_show(&p->audit, s->audit_claim);
     if (rc == MCP_OK)
         mcp_server_set_audit(p->server, audit_request, &p->audit);
+    if (rc == MCP_OK && s->audit_required)
+        mcp_server_require_audit(p->server, audit_kept);
     return rc;
 }
 

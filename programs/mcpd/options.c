@@ -478,6 +478,11 @@ static const option table[] = {
      .help = "Append one line of JSON to FILE for each request, from stdio and HTTP: time, "
              "caller, method, name or URI, source, outcome. SIGHUP reopens FILE. - stands for "
              "standard error."},
+    {.name = "audit-required",
+     .kind = OPTION_FLAG,
+     .at = AT(audit_required),
+     .help = "Answer nothing that the log of --audit does not have: while it cannot be written, "
+             "requests get an error."},
     {.name = "audit-claim",
      .kind = OPTION_TEXT,
      .at = AT(audit_claim),

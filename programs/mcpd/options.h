@@ -44,7 +44,7 @@ typedef struct settings {
     bool resource_tools, no_resource_tools, no_watch, no_subscribe, no_list_changed;
     const char *name, *instructions, *log_level, *log_format, *audit, *audit_claim, *print_config,
         *install, *via, *install_file;
-    bool yes;
+    bool yes, audit_required;
     texts http, allow_host, allow_origin, trusted_proxy;
     bool http_sse, page, stdio;
     const char *proxy_header, *token_file, *tls_cert, *tls_key;

@@ -242,6 +242,38 @@ $refused,\"outcome\":\"refused\",\"reason\":\"no token\",\"status\":401}"
     [ "$(grep -c 'audit log cannot be written' log)" = 1 ]
 }
 
+@test "--audit-required: nothing is answered that the log does not have, and it goes on by itself when there is room" {
+    mkfifo in
+    (
+        trap '' XFSZ
+        ulimit -f 1
+        exec "$MCPD" --audit audit --audit-required docs < in 2> log 3>&- 7>&-
+    ) | (ulimit -f unlimited; cat > out) &
+    exec 7> in
+    for i in {1..20}; do request resources/read "\"uri\":\"$here/a.md\"," >&7; done
+    request ping '' >&7
+    request server/discover '' >&7
+    answers() { [ "$(wc -l < out)" -ge "$1" ]; }
+    wait_for answers 22
+    done=$(grep -c '"contents"' out)
+    [ "$done" = "$(($(wc -l < audit)))" ]
+    [ "$(grep -c 'its audit log cannot be written","data":{"retryAfterMs":1000}' out)" = $((20 - done)) ]
+    grep -q '"supportedVersions"' out
+    : > audit
+    request resources/list '' >&7 # whose line can be written again
+    wait_for answers 23
+    wait_for lines 3
+    [[ "$(tail -n 1 out)" == *"cannot be written"* ]]
+    request resources/list '' >&7
+    wait_for answers 24
+    [[ "$(tail -n 1 out)" == *'"resources"'* ]]
+    exec 7>&-
+    wait
+    [ "$(sed -n 2p audit | jq .lost)" = $((20 - done)) ]
+    run -1 "$MCPD" --audit-required docs < /dev/null
+    [[ $output == *"audit-required needs audit"* ]]
+}
+
 @test "/metrics counts the lines of both logs that are lost, and refusals without a line" {
     "$MCPD" --http unix:sock --audit /dev/full --log-format json docs 2> /dev/full 3>&- &
     server=$!

@@ -14,6 +14,17 @@ void mcp_server_set_audit(mcp_server *server,
     server->audit.user = user;
 }
 
+void mcp_server_require_audit(mcp_server *server, bool (*kept)(void *user))
+{
+    server->audit.kept = kept;
+}
+
+bool mcp__audit_fails(const mcp_server *server, const mcp__method *method)
+{
+    bool needed = server->audit.kept && !(method && method->handshake);
+    return needed && !server->audit.kept(server->audit.user);
+}
+
 /* ---- what the transport knows ----------------------------------------------------------------- */
 
 /* Whether a text has the form of https://www.w3.org/TR/trace-context/: version, trace, parent and

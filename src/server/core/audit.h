@@ -8,6 +8,8 @@
  * knows, because the channel may be freed before the handler finishes. mcp__audit_end() records a request once: with
  * the outcome in req->used, or for a subscription that was opened, as successful. */
 void mcp__audit_begin(mcp_request *req);
+/* Whether a request of this method (NULL if it is none of the table) must get an error, because records are missing. */
+bool mcp__audit_fails(const mcp_server *server, const mcp__method *method);
 /* Keeps the reason of a cancellation. */
 void mcp__audit_cancelled(mcp_request *req, mcp_str reason);
 void mcp__audit_end(mcp_request *req);

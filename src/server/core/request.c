@@ -40,12 +40,17 @@ static bool has_input(const mcp_request *req)
            (mcp__json_member(params, "inputResponses") || mcp__json_member(params, "requestState"));
 }
 
+static const char no_audit[] = "The server cannot answer now: its audit log cannot be written";
+#define NO_AUDIT_DATA "{\"retryAfterMs\":1000}"
+
 static void run_method(mcp_request *req)
 {
     mcp_str name = req->in.message.method;
     const mcp__method *method = find_method(name);
     int outcome;
-    if (method && (method->revisions & mcp__revision_bit(req->revision)) &&
+    if (mcp__audit_fails(req->server, method)) {
+        outcome = mcp_reply_fail_data(req, MCP__INTERNAL_ERROR, NO_AUDIT_DATA, "%s", no_audit);
+    } else if (method && (method->revisions & mcp__revision_bit(req->revision)) &&
         is_offered(req->server, method)) {
         req->method = method;
         if (!method->long_lived)
@@ -142,9 +147,14 @@ void mcp__request_send(mcp_request *req, mcp__buf *message)
     mcp_channel *channel = in->channel;
     mcp__buf out = *message;
     int rc = out.failed;
+    const mcp_server *server = req->server;
+    const mcp__method *method = req->method;
     req->used.answer = rc == MCP_OK ? out.len : 0;
     mcp__request_clear(req);
-    if (rc == MCP_OK)
+    if (mcp__audit_fails(server, method))
+        mcp__incoming_error(in, MCP__INTERNAL_ERROR, mcp_str_from(no_audit),
+                            MCP_STR(NO_AUDIT_DATA));
+    else if (rc == MCP_OK)
         mcp__incoming_reply(in, mcp__buf_view(&out), 0);
     else
         mcp__incoming_error(in, MCP__INTERNAL_ERROR, mcp_str_from(mcp_error_text(rc)),

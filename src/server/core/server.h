@@ -46,6 +46,7 @@ struct mcp_server {
     mcp_access access;                  /* .may is NULL if there are no rules */
     struct {
         void (*ended)(const mcp_audit_record *record, void *user); /* NULL if not wanted */
+        bool (*kept)(void *user); /* mcp_server_require_audit(); NULL if not wanted */
         void *user;
     } audit;
 

@@ -25,6 +25,7 @@ struct mcp__method {
     mcp__kind lists;    /* with MCP__FORM_ENTRIES: the kind of the entries */
     bool is_list;       /* cached for list_ttl_ms instead of read_ttl_ms */
     bool long_lived;    /* may stay open without limit, so it has no reference to a build */
+    bool handshake;     /* gives nothing of what is served */
     bool slow;          /* its handlers may block for a long time */
     bool limited;       /* rate-limited by `rate` */
     mcp__rate rate;

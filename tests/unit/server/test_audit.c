@@ -470,6 +470,57 @@ static void test_counts(void **state)
     count_changes(false);
 }
 
+static unsigned n_kept,
+    n_ran; /* how often the record is kept when it is asked for; how often the tool ran */
+
+static bool is_kept(void *user)
+{
+    assert_ptr_equal(user, &r);
+    return n_kept && n_kept--;
+}
+
+static int count_run(rig *at, mcp_request *req)
+{
+    n_ran++;
+    return rig_ok(at, req);
+}
+
+/* Nothing runs while records are missing, and nothing is answered without its record. */
+static void test_required(void **state)
+{
+    static const char refusal[] = "audit log cannot be written\",\"data\":{\"retryAfterMs\":1000}";
+    static const struct {
+        unsigned kept;
+        unsigned ran;
+        const char *told, *sent;
+    } table[] = {
+        {2, 1, "p tools/call 't' ok;", "\"result\""},
+        {0, 0, "p tools/call 't' error -32603;", refusal},
+        {1, 1, "p tools/call 't' ok;", refusal},
+    };
+    (void)state;
+    begin("p", NULL);
+    mcp_server_require_audit(r.server, is_kept);
+    for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+        n_kept = table[i].kept;
+        n_ran = 0;
+        r.handler = count_run;
+        rig_call_tool(&r, peer, 1, "t");
+        const char *sent = rig_sent(&r);
+        if (!strstr(sent, table[i].sent) || n_ran != table[i].ran || n_kept)
+            fail_msg("row %zu: %s", i, sent);
+        TOLD(table[i].told);
+    }
+    told[0] = 0;
+    rig_say(&r, peer,
+            "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server/discover\",\"params\":{" RIG_META
+            "}}");
+    assert_non_null(strstr(rig_sent(&r), "\"result\""));
+    mcp_server_require_audit(r.server, NULL);
+    ask("tools/list", "");
+    end();
+}
+
 static void test_inner(void **state)
 {
     (void)state;
@@ -496,6 +547,7 @@ int main(void)
         cmocka_unit_test(test_later),    cmocka_unit_test(test_inner),
         cmocka_unit_test(test_gone),     cmocka_unit_test(test_described),
         cmocka_unit_test(test_changes),  cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_required),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
