@@ -182,6 +182,12 @@ static int put_table(postgres_op *op, const PGresult *r)
     put_raw(w, "foreignKeys", r, 5);
     put_raw(w, "constraints", r, 6);
     put_member(w, "sql", r, 7);
+    put_raw(w, "types", r, 8);
+    put_member(w, "rowSecurity", r, 9);
+    put_raw(w, "referencedBy", r, 10);
+    put_raw(w, "moreReferences", r, 11);
+    put_raw(w, "partitions", r, 12);
+    put_raw(w, "estimate", r, 13);
     put_resources(j, !PQgetisnull(r, 0, 3));
     mcp_json_end(w);
     return MCP_OK;

@@ -5,7 +5,9 @@
  * selects from, and a column with a row type mentions the type's table. With access rules, one
  * statement finds which pieces (a constraint, a definition, a default, an index, a function's body,
  * a column's type) mention which objects. The statement for the description then leaves out the
- * pieces that mention something hidden.
+ * pieces that mention something hidden. With rules or with roles of callers, two letters among the
+ * pieces leave out more: x the expressions of policies, and checks of domains that use anything of
+ * the database, n numbers of rows.
  */
 #ifndef POSTGRES_DESCRIBE_H
 #define POSTGRES_DESCRIBE_H

@@ -3,7 +3,7 @@
  * A piece is identified by a letter and an OID: k is a constraint, v the definition of a view, d a
  * default, i an index, g a trigger, y a policy, h what a table inherits or is partitioned by, f
  * everything about a function except its signature, and t, with the number of the column, the type
- * of a column.
+ * of a column; b is a foreign key that refers to the table, s one of its partitions.
  */
 #include "describe.h"
 
@@ -20,12 +20,27 @@
     "'pg_catalog.pg_proc'::pg_catalog.regclass AND d.deptype = 'e')"
 #define SIGNATURE "p.proname || '(' || pg_catalog.pg_get_function_identity_arguments(p.oid) || ')'"
 
+/* clang-format would treat the macros as calls. */
+/* clang-format off */
+/* Columns of the table `relation` that the role may read, all of them. */
+#define ALL_READABLE(numbers, relation)                                                         \
+    "NOT EXISTS (SELECT 1 FROM pg_catalog.unnest(" numbers "::pg_catalog.int2[]) AS u(att) "    \
+    "WHERE u.att > 0 AND NOT pg_catalog.has_column_privilege(" relation ", u.att, 'SELECT'))"
+/* A constraint `k`, of which the role may read what it names. */
+#define READABLE                                                                                \
+    ALL_READABLE("k.conkey", "k.conrelid") " AND (k.contype <> 'f' OR ("                        \
+    ALL_READABLE("k.confkey", "k.confrelid") " AND EXISTS (SELECT 1 FROM pg_catalog.pg_class "  \
+    "rc WHERE rc.oid = k.confrelid AND pg_catalog.has_schema_privilege(rc.relnamespace, "       \
+    "'USAGE'))))"
+/* clang-format on */
+
+/* What is left out as a whole; see describe.h. */
+#define IS_CLOSED(letter)    "'" letter "' = ANY ($1::pg_catalog.text[])"
 #define IS_LEFT(letter, oid) "'" letter "' || " oid " = ANY ($1::pg_catalog.text[])"
 /* The type of a column `a`. A row type is shown as "record" if its table is left out. */
 #define TYPE                                                                             \
     "CASE WHEN 't' || a.attrelid || '.' || a.attnum = ANY ($1::pg_catalog.text[]) THEN " \
     "'record' ELSE pg_catalog.format_type(a.atttypid, a.atttypmod) END"
-/* clang-format would treat the macros as calls. */
 /* clang-format off */
 /* `e` is the default of each column. */
 #define COLUMNS                                                                                \
@@ -68,7 +83,7 @@
     "SECURITY;\\n', n.nspname, c.relname) ELSE '' END"                                          \
     " || CASE WHEN c.relforcerowsecurity THEN pg_catalog.format(E'ALTER TABLE %I.%I FORCE ROW " \
     "LEVEL SECURITY;\\n', n.nspname, c.relname) ELSE '' END"                                    \
-    " || coalesce("                                                                             \
+    " || CASE WHEN " IS_CLOSED("x") " THEN '' ELSE coalesce("                                   \
     "(SELECT pg_catalog.string_agg(pg_catalog.format(E'CREATE POLICY %I ON %I.%I AS %s FOR %s " \
     "TO %s%s%s;\\n', y.polname, n.nspname, c.relname, CASE"                                     \
     " WHEN y.polpermissive THEN 'PERMISSIVE'"                                                   \
@@ -87,7 +102,22 @@
     "coalesce(' WITH CHECK (' || pg_catalog.pg_get_expr(y.polwithcheck, y.polrelid) || ')', "   \
     "'')), '' ORDER BY y.polname)"                                                              \
     " FROM pg_catalog.pg_policy y"                                                              \
-    " WHERE y.polrelid = c.oid AND NOT " IS_LEFT("y", "y.oid") "), '')"
+    " WHERE y.polrelid = c.oid AND NOT " IS_LEFT("y", "y.oid") "), '') END"
+
+/* Which policies let the caller see rows. Their expressions are not part of it. */
+#define SECURED "c.relkind IN ('r', 'p') AND pg_catalog.row_security_active(c.oid)"
+#define ROWS_BY                                                                                 \
+    "CASE WHEN " SECURED " THEN coalesce("                                                      \
+    "(SELECT 'you see rows by policy ' || pg_catalog.string_agg("                               \
+    "pg_catalog.quote_ident(y.polname), ', ' ORDER BY y.polname)"                               \
+    " FROM pg_catalog.pg_policy y"                                                              \
+    " WHERE y.polrelid = c.oid AND y.polcmd IN ('r', '*') AND NOT " IS_LEFT("y", "y.oid")       \
+    " AND EXISTS "                                                                              \
+    "(SELECT 1"                                                                                 \
+    " FROM pg_catalog.unnest(y.polroles) u(role)"                                               \
+    " WHERE CASE WHEN u.role = 0 THEN true"                                                     \
+    " ELSE pg_catalog.pg_has_role(u.role, 'USAGE') END)), "                                     \
+    "'row-level security decides which rows you see') END"
 
 /* The DDL of the table `c` in the schema `n`. */
 #define TABLE_DDL                                                                               \
@@ -117,13 +147,14 @@
     "k.conname)::pg_catalog.int4, pg_catalog.format('    CONSTRAINT %I %s', k.conname, "        \
     "pg_catalog.pg_get_constraintdef(k.oid))"                                                   \
     " FROM pg_catalog.pg_constraint k"                                                          \
-    " WHERE k.conrelid = c.oid AND k.contype <> 'n' AND NOT " IS_LEFT("k", "k.oid") ") AS "     \
-    "lines), " BEHIND ") END || " ATTACHED                                                      \
+    " WHERE k.conrelid = c.oid AND k.contype <> 'n' AND " READABLE                              \
+    " AND NOT " IS_LEFT("k", "k.oid") ") AS lines), " BEHIND ") END || " ATTACHED                                                      \
     " || coalesce("                                                                             \
     "(SELECT pg_catalog.string_agg(pg_catalog.pg_get_indexdef(i.indexrelid) || E';\\n', '' "    \
     "ORDER BY i.indexrelid)"                                                                    \
     " FROM pg_catalog.pg_index i"                                                               \
-    " WHERE i.indrelid = c.oid AND NOT " IS_LEFT("i", "i.indexrelid") " AND NOT EXISTS "        \
+    " WHERE i.indrelid = c.oid AND " ALL_READABLE("i.indkey", "c.oid")                          \
+    " AND NOT " IS_LEFT("i", "i.indexrelid") " AND NOT EXISTS "                                 \
     "(SELECT 1"                                                                                 \
     " FROM pg_catalog.pg_constraint k"                                                          \
     " WHERE k.conindid = i.indexrelid)), '') || " TRIGGERS " || " POLICIES                      \
@@ -144,6 +175,8 @@
     " ELSE pg_catalog.pg_get_functiondef(p.oid) || ';' END || E'\n'"
 /* clang-format on */
 
+#include "describe_notes.h"
+
 /* ---- the database and schemas ---------------------------------------------------------------- */
 
 #define IN_SCHEMA " AND ($2::pg_catalog.text IS NULL OR n.nspname = $2::pg_catalog.text)"
@@ -153,7 +186,7 @@ const char postgres_things_text[] =
     "SELECT ddl, kind, nspname, name FROM (SELECT n.nspname, 'a' AS kind, '' AS "
     "name, pg_catalog.format(E'CREATE SCHEMA %I;\n', n.nspname) AS ddl FROM "
     "pg_catalog.pg_namespace n WHERE " SHOWN IN_SCHEMA
-    " UNION ALL SELECT n.nspname, 't', c.relname::pg_catalog.text, " TABLE_DDL
+    " UNION ALL SELECT n.nspname, 't', c.relname::pg_catalog.text, " TABLE_DDL " || " NOTES
     " FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = "
     "c.relnamespace WHERE " SHOWN " AND " TABLES " AND NOT c.relispartition" IN_SCHEMA
     " UNION ALL SELECT n.nspname, 'x', " SIGNATURE ", " FUNCTION_DDL
@@ -191,12 +224,7 @@ const char postgres_things_json[] =
     " FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace " \
     "WHERE " SHOWN " AND " TABLES THIS_TABLE
 
-const char postgres_table_text[] = "SELECT " TABLE_DDL FROM_TABLES;
-
-#define NAMES_OF(numbers, relation)                                                            \
-    "(SELECT pg_catalog.array_agg(x.attname ORDER BY u.place) FROM unnest(" numbers            \
-    ") WITH ORDINALITY u(att, place) JOIN pg_catalog.pg_attribute x ON x.attrelid = " relation \
-    " AND x.attnum = u.att)"
+const char postgres_table_text[] = "SELECT " TABLE_DDL " || " ALL_NOTES FROM_TABLES;
 
 /* clang-format off */
 const char postgres_table_json[] =
@@ -225,7 +253,8 @@ const char postgres_table_json[] =
     ", 'sql', pg_catalog.pg_get_indexdef(i.indexrelid)) ORDER BY o.relname))"
     " FROM pg_catalog.pg_index i"
     " JOIN pg_catalog.pg_class o ON o.oid = i.indexrelid"
-    " WHERE i.indrelid = c.oid AND NOT " IS_LEFT("i", "i.indexrelid") "), "
+    " WHERE i.indrelid = c.oid AND " ALL_READABLE("i.indkey", "c.oid")
+    " AND NOT " IS_LEFT("i", "i.indexrelid") "), "
     "(SELECT pg_catalog.array_to_json(pg_catalog.array_agg(pg_catalog.json_build_object('name', "
     "k.conname"
     ", 'columns', " NAMES_OF("k.conkey", "k.conrelid") ", 'references', "
@@ -234,13 +263,15 @@ const char postgres_table_json[] =
     " FROM pg_catalog.pg_constraint k"
     " JOIN pg_catalog.pg_class f ON f.oid = k.confrelid"
     " JOIN pg_catalog.pg_namespace fn ON fn.oid = f.relnamespace"
-    " WHERE k.conrelid = c.oid AND k.contype = 'f' AND NOT " IS_LEFT("k", "k.oid") "), "
+    " WHERE k.conrelid = c.oid AND k.contype = 'f' AND " READABLE
+    " AND NOT " IS_LEFT("k", "k.oid") "), "
     "(SELECT pg_catalog.array_to_json(pg_catalog.array_agg(pg_catalog.json_build_object('name', "
     "k.conname"
     ", 'sql', pg_catalog.pg_get_constraintdef(k.oid)) ORDER BY k.conname))"
     " FROM pg_catalog.pg_constraint k"
-    " WHERE k.conrelid = c.oid AND k.contype IN ('c', 'u', 'x') AND NOT " IS_LEFT("k", "k.oid")
-    "), " TABLE_DDL FROM_TABLES;
+    " WHERE k.conrelid = c.oid AND k.contype IN ('c', 'u', 'x') AND " READABLE
+    " AND NOT " IS_LEFT("k", "k.oid") "), " TABLE_DDL ", " TYPES_JSON ", " ROWS_BY ", "
+    REFERENCES_JSON ", " PARTITIONS_JSON ", " ESTIMATE_JSON FROM_TABLES;
 /* clang-format on */
 
 /* ---- functions ------------------------------------------------------------------------------- */
@@ -272,7 +303,7 @@ const char postgres_function_json[] =
  * function or a table; a row type, an array of a row type, or a sequence counts as the table that
  * it belongs to. The body of a function is plain text. It mentions an object if the object's name
  * is one of its words or, for names that are not words, occurs in it. */
-#define NAMES(tables, functions)                                                                   \
+#define NAMES(tables, functions, more)                                                             \
     "WITH rel AS MATERIALIZED (SELECT c.oid FROM pg_catalog.pg_class c JOIN "                      \
     "pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE " SHOWN " AND " TABLES              \
     " AND " tables "), fn AS MATERIALIZED (SELECT p.oid, p.prosrc FROM pg_catalog.pg_proc p JOIN " \
@@ -325,18 +356,25 @@ const char postgres_function_json[] =
     "UNION SELECT 'f' || fn.oid, o.kind, o.id FROM fn JOIN others o ON o.id <> "                   \
     "fn.oid AND o.name ~ '[^[:alnum:]_$]' AND "                                                    \
     "pg_catalog.strpos(pg_catalog.lower(fn.prosrc), pg_catalog.replace(o.name, '\"', "             \
-    "'\"\"')) > 0) SELECT piece, 't', n.nspname, c.relname::pg_catalog.text FROM "                 \
+    "'\"\"')) > 0" more ") SELECT piece, 't', n.nspname, c.relname::pg_catalog.text FROM "         \
     "found JOIN pg_catalog.pg_class c ON c.oid = found.id AND c.relkind IN " KINDS                 \
     " JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE kind = 't' AND " OWN          \
     " UNION ALL SELECT piece, 'x', n.nspname, " SIGNATURE                                          \
     " FROM found JOIN pg_catalog.pg_proc p ON p.oid = found.id JOIN "                              \
     "pg_catalog.pg_namespace n ON n.oid = p.pronamespace WHERE kind = 'x' AND " OWN
 
+/* What refers to the table, and its partitions. */
+#define BY_OTHERS                                                                              \
+    " UNION SELECT 'b' || k.oid, 't', k.conrelid FROM rel JOIN pg_catalog.pg_constraint k ON " \
+    "k.confrelid = rel.oid AND k.conrelid <> rel.oid AND k.contype = 'f' UNION SELECT 's' || " \
+    "h.inhrelid, 't', h.inhrelid FROM rel JOIN pg_catalog.pg_inherits h ON h.inhparent = "     \
+    "rel.oid"
+
 #define SCHEMA "($1::pg_catalog.text IS NULL OR n.nspname = $1::pg_catalog.text)"
 
 const char postgres_things_names[] =
-    NAMES(SCHEMA " AND NOT c.relispartition", SCHEMA " AND " NO_EXTENSION);
-const char postgres_table_names[] =
-    NAMES("n.nspname = $1::pg_catalog.name AND c.relname = $2::pg_catalog.name", "false");
+    NAMES(SCHEMA " AND NOT c.relispartition", SCHEMA " AND " NO_EXTENSION, "");
+const char postgres_table_names[] = NAMES(
+    "n.nspname = $1::pg_catalog.name AND c.relname = $2::pg_catalog.name", "false", BY_OTHERS);
 const char postgres_function_names[] =
-    NAMES("false", "n.nspname = $1::pg_catalog.name AND " SIGNATURE " = $2::pg_catalog.text");
+    NAMES("false", "n.nspname = $1::pg_catalog.name AND " SIGNATURE " = $2::pg_catalog.text", "");

@@ -57,9 +57,10 @@ void postgres_find_left_out(postgres_job *j, const char *names,
                             void (*next)(postgres_job *j, int rc))
 {
     postgres_sql_reset(&j->left);
-    postgres_put(&j->left, "{");
+    bool restricted = mcp_request_restricted(j->req);
+    postgres_put(&j->left, restricted ? "{x,n" : j->s->callers.on ? "{x" : "{");
     j->after_left_out = next;
-    if (!mcp_request_restricted(j->req)) {
+    if (!restricted) {
         end_left_out(j, MCP_OK);
         return;
     }
