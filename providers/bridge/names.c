@@ -162,6 +162,16 @@ static int add_path(bridge_tools *all, mcp_request *req, mcp_str path, uint64_t 
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
+mcp_str bridge_last_piece(mcp_str uri)
+{
+    const char *query = uri.len ? memchr(uri.ptr, '?', uri.len) : NULL;
+    size_t len = query ? (size_t)(query - uri.ptr) : uri.len;
+    len -= len && uri.ptr[len - 1] == '/';
+    const char *slash = len ? memrchr(uri.ptr, '/', len) : NULL;
+    size_t at = slash ? (size_t)(slash - uri.ptr) + 1 : 0;
+    return (mcp_str){uri.ptr + at, len - at};
+}
+
 int bridge_names_of(bridge_tools *all, mcp_request *req, mcp_str name, bridge_names *ret)
 {
     mcp_str path = name;

@@ -19,6 +19,7 @@
 #include "cut.h"
 #include "file_parts.h"
 #include "names.h"
+#include "near.h"
 
 enum {
     MOST_BYTES = 4 << 20, /* limit for pictures, which a host has to process in one message */
@@ -53,7 +54,7 @@ typedef struct reading {
     bool only_json;           /* it does not have this form */
     int64_t size;             /* of a huge file */
     common_ask ask;
-    bridge_near near;
+    common_near near;
 } reading;
 
 /* Returns an argument of the call, or 0, which none of them has to have. */
@@ -309,18 +310,12 @@ static int put_error(const reading *r)
 /* Writes the error for a missing resource, with similar URIs. */
 static int reply_not_found(const reading *r)
 {
-    const bridge_near *n = &r->near;
-    const char *before[BRIDGE_NEAR] = {" Did you mean ", ", or ", ", or "}, *uris[BRIDGE_NEAR];
-    for (size_t i = 0; i < BRIDGE_NEAR; i++) {
-        uris[i] = i < n->n ? n->uris[i] : "";
-        before[i] = i < n->n ? before[i] : "";
-    }
+    char near[COMMON_NEAR_WORDS];
     return mcp_reply_tool_error(r->req,
-                                "There is no resource %.*s, or it is not served.%s%s%s%s%s%s%s Use "
+                                "There is no resource %.*s, or it is not served.%s Use "
                                 "list_resources or find_resources to see what is available.",
                                 r->given.len < 500 ? (int)r->given.len : 500, r->given.ptr,
-                                before[0], uris[0], before[1], uris[1], before[2], uris[2],
-                                n->n ? "?" : "");
+                                common_near_words(&r->near, near));
 }
 
 /* Returns whether this tool has to cut the resource, which does not know the arguments. A missing
@@ -361,21 +356,23 @@ static bool is_not_found(const reading *r)
     return r->ask.rc == MCP_OK && mcp_str_eq(message, MCP_STR("Resource not found"));
 }
 
+static void try_uri(reading *r, mcp_str uri)
+{
+    common_near_try(&r->near, bridge_last_piece(uri), uri);
+}
+
 /* Looks for similar URIs in the folder's listing, whose lines end with a URI. */
-static int try_folder(reading *r)
+static void try_folder(reading *r)
 {
     const mcp_json *content = mcp_json_at(mcp_json_get(r->ask.result, "contents"), 0);
     mcp_str text = mcp_json_string(mcp_json_get(content, "text"));
-    int rc = MCP_OK;
-    for (size_t at = 0, len; rc == MCP_OK && at < text.len; at += len + 1) {
+    for (size_t at = 0, len; at < text.len; at += len + 1) {
         const char *line = text.ptr + at, *lf = memchr(line, '\n', text.len - at);
         len = lf ? (size_t)(lf - line) : text.len - at;
         const char *tab = memrchr(line, '\t', len);
         if (tab)
-            rc = bridge_near_try(&r->near, r->req,
-                                 (mcp_str){tab + 1, len - (size_t)(tab + 1 - line)});
+            try_uri(r, (mcp_str){tab + 1, len - (size_t)(tab + 1 - line)});
     }
-    return rc;
 }
 
 /* Returns whether the URI is below a folder of the list, or in the folder of one of its files. */
@@ -396,17 +393,15 @@ static bool is_within(mcp_str uri, const mcp_json *list)
 }
 
 /* A path elsewhere on this machine is not a misspelled one of a served folder. */
-static int try_list(reading *r)
+static void try_list(reading *r)
 {
     mcp_json_iter it = {0};
     const mcp_json *list = mcp_json_get(r->ask.result, "resources");
     bool is_path = r->uri.len > 5 && memcmp(r->uri.ptr, "file:", 5) == 0;
-    int rc = MCP_OK;
     if (is_path && !is_within(r->uri, list))
-        return MCP_OK;
-    for (const mcp_json *one; rc == MCP_OK && (one = mcp_json_next(list, &it, NULL)) != NULL;)
-        rc = bridge_near_try(&r->near, r->req, mcp_json_string(mcp_json_get(one, "uri")));
-    return rc;
+        return;
+    for (const mcp_json *one; (one = mcp_json_next(list, &it, NULL)) != NULL;)
+        try_uri(r, mcp_json_string(mcp_json_get(one, "uri")));
 }
 
 /* ---- requests -------------------------------------------------------------------------------- */
@@ -515,16 +510,15 @@ static int ask(reading *r, step what)
  * MCP_ENOTFOUND when there are no further places to look. */
 static int find_similar(reading *r)
 {
-    int rc = MCP_OK;
     if (r->step < AT_FOLDER) {
         r->near.name = bridge_last_piece(r->uri);
         r->folder = (mcp_str){r->uri.ptr, (size_t)(r->near.name.ptr - r->uri.ptr)};
         r->folder.len -= r->folder.len > 0; /* the slash */
     } else {
-        rc = r->step == AT_FOLDER ? try_folder(r) : try_list(r);
+        (r->step == AT_FOLDER ? try_folder : try_list)(r);
     }
-    if (rc != MCP_OK || r->near.n || r->step == AT_LIST)
-        return rc == MCP_OK ? MCP_ENOTFOUND : rc;
+    if (r->near.n || r->step == AT_LIST)
+        return MCP_ENOTFOUND;
     return ask(r, r->step < AT_FOLDER && r->folder.len ? AT_FOLDER : AT_LIST);
 }
 

@@ -36,20 +36,7 @@ int bridge_call_list(mcp_request *req, const mcp_json *arguments, void *user);
 int bridge_call_find(mcp_request *req, const mcp_json *arguments, void *user);
 int bridge_call_search(mcp_request *req, const mcp_json *arguments, void *user);
 
-/* near.c: collects the URIs that are most similar to a missing one, among those that the caller may
- * see. */
-enum { BRIDGE_NEAR = 3 };
-
-typedef struct bridge_near {
-    mcp_str name; /* the last segment of the missing URI */
-    size_t n;
-    size_t distance[BRIDGE_NEAR]; /* ascending */
-    char *uris[BRIDGE_NEAR];      /* allocated from the request */
-} bridge_near;
-
-/* Returns the last segment of a URI's path, without the query. */
+/* names.c: returns the last segment of a URI's path, without the query. */
 mcp_str bridge_last_piece(mcp_str uri);
-/* Adds `uri` if it is similar to near->name. Returns MCP_OK or MCP_ENOMEM. */
-int bridge_near_try(bridge_near *near, mcp_request *req, mcp_str uri);
 
 #endif

@@ -1,19 +1,11 @@
-/* near.c: finds similar URIs; see tools.h. Names are similar if they differ only in case or in a
- * few letters, or if one contains the other. */
+/* near.c: see near.h. */
 #define _GNU_SOURCE
-#include "tools.h"
+#include "near.h"
+
+#include <stdio.h>
+#include <string.h>
 
 enum { LONGEST = 64, FARTHEST = 3 };
-
-mcp_str bridge_last_piece(mcp_str uri)
-{
-    const char *query = uri.len ? memchr(uri.ptr, '?', uri.len) : NULL;
-    size_t len = query ? (size_t)(query - uri.ptr) : uri.len;
-    len -= len && uri.ptr[len - 1] == '/';
-    const char *slash = len ? memrchr(uri.ptr, '/', len) : NULL;
-    size_t at = slash ? (size_t)(slash - uri.ptr) + 1 : 0;
-    return (mcp_str){uri.ptr + at, len - at};
-}
 
 static char lower(char c)
 {
@@ -63,22 +55,33 @@ static size_t name_distance(mcp_str wanted, mcp_str name)
     return part ? FARTHEST - 1 : FARTHEST;
 }
 
-int bridge_near_try(bridge_near *n, mcp_request *req, mcp_str uri)
+void common_near_try(common_near *n, mcp_str name, mcp_str text)
 {
-    size_t far = name_distance(n->name, bridge_last_piece(uri)), at = 0;
-    if (far >= FARTHEST || uri.len > 500)
-        return MCP_OK;
+    size_t far = name_distance(n->name, name), at = 0;
+    if (far >= FARTHEST || text.len >= sizeof(n->text[0]))
+        return;
     while (at < n->n && n->distance[at] <= far)
         at++;
-    if (at == BRIDGE_NEAR)
-        return MCP_OK;
-    char *copy = mcp_request_strdup(req, uri);
-    if (!copy)
-        return MCP_ENOMEM;
-    n->n += n->n < BRIDGE_NEAR;
-    for (size_t i = n->n - 1; i > at; i--)
-        n->uris[i] = n->uris[i - 1], n->distance[i] = n->distance[i - 1];
-    n->uris[at] = copy;
+    if (at == COMMON_NEAR)
+        return;
+    n->n += n->n < COMMON_NEAR;
+    for (size_t i = n->n - 1; i > at; i--) {
+        memcpy(n->text[i], n->text[i - 1], sizeof(n->text[i]));
+        n->distance[i] = n->distance[i - 1];
+    }
+    memcpy(n->text[at], text.ptr, text.len);
+    n->text[at][text.len] = 0;
     n->distance[at] = far;
-    return MCP_OK;
+}
+
+const char *common_near_words(const common_near *n, char to[COMMON_NEAR_WORDS])
+{
+    size_t len = 0;
+    *to = 0;
+    for (size_t i = 0; i < n->n; i++)
+        len += (size_t)snprintf(to + len, COMMON_NEAR_WORDS - len, "%s%s",
+                                i ? ", or " : " Did you mean ", n->text[i]);
+    if (len)
+        snprintf(to + len, COMMON_NEAR_WORDS - len, "?");
+    return to;
 }
