@@ -28,9 +28,10 @@ typedef struct common_too_large {
     const char *prefix, *rest; /* together the template for reading parts */
 } common_too_large;
 
-#define COMMON_DATABASE_TOO_LONG                                                         \
-    "It took too long: the database is busy or locked, or too much has to be read. Ask " \
-    "for less, or use a key or an indexed column"
+/* Takes the option timeout_ms of the source, an unsigned long long. */
+#define COMMON_DATABASE_TOO_LONG                                                            \
+    "It took too long, more than timeout_ms of the source (%llu): the database is busy or " \
+    "locked, or too much has to be read. Ask for less, or use a key or an indexed column"
 
 int common_reply_too_large(mcp_request *req, const mcp_allocator *alloc, bool as_tool,
                            const common_too_large *t);

@@ -274,6 +274,11 @@ static void take_error(postgres_conn *c, const PGresult *r)
             c->prepared[i].statement = 0, c->prepared[i].stale = true;
     snprintf(op->state, sizeof(op->state), "%s", state ? state : "");
     postgres_why(text ? text : PQresultErrorMessage(r), op->text);
+    const char *hint = PQresultErrorField(r, PG_DIAG_MESSAGE_HINT);
+    const char *at = PQresultErrorField(r, PG_DIAG_STATEMENT_POSITION);
+    postgres_why(hint ? hint : "", op->hint);
+    /* only the first parse is of the text alone */
+    op->position = at && op->outside && c->step[c->at] == 'p' ? (unsigned)strtoul(at, NULL, 10) : 0;
     if (!op->text[0]) /* RAISE with an empty message; a non-empty `text` marks the failure */
         snprintf(op->text, sizeof(op->text), "an error without a message (%s)", op->state);
 }

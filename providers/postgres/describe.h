@@ -25,7 +25,12 @@ extern const char postgres_function_text[], postgres_function_json[];
  * name, except for things. */
 extern const char postgres_things_names[], postgres_table_names[], postgres_function_names[];
 
-/* Runs one of these statements for the target, then calls `next` with MCP_OK and the array in
+/* Return a row for each table, or column of a table, that the role may read and whose name may be
+ * similar to the parameter $1: the table as above, the name, and how a statement refers to it. $2 is
+ * the statement, which has to contain the names of the tables whose columns are returned. */
+extern const char postgres_tables_like[], postgres_columns_like[];
+
+/* Runs one of the statements for mentions for the target, then calls `next` with MCP_OK and the array in
  * j->left, or with an error. */
 void postgres_find_left_out(postgres_job *j, const char *names,
                             void (*next)(postgres_job *j, int rc));

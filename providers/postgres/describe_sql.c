@@ -217,6 +217,33 @@ const char postgres_things_json[] =
     " WHERE " SHOWN IN_SCHEMA " ORDER BY 2, 1, 3";
 /* clang-format on */
 
+/* ---- names that are similar to one ------------------------------------------------------------ */
+
+#define LIKE(name)                                                                              \
+    "(pg_catalog.abs(pg_catalog.length(" name "::pg_catalog.text) - pg_catalog.length($1)) <= " \
+    "2 OR pg_catalog.strpos(pg_catalog.lower(" name                                             \
+    "::pg_catalog.text), pg_catalog.lower($1)) > 0)"
+#define EXACT_FIRST(name)                                                                \
+    " ORDER BY pg_catalog.lower(" name "::pg_catalog.text) <> pg_catalog.lower($1), 2, " \
+    "3, 4 LIMIT 1000"
+#define QUOTED "pg_catalog.quote_ident(n.nspname) || '.' || pg_catalog.quote_ident(c.relname)"
+
+const char postgres_tables_like[] =
+    "SELECT 't', n.nspname, c.relname::pg_catalog.text, c.relname::pg_catalog.text, " QUOTED
+    " FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = "
+    "c.relnamespace WHERE " SHOWN " AND " TABLES " AND NOT c.relispartition AND "
+    "$2::pg_catalog.text IS NOT NULL AND " LIKE("c.relname") EXACT_FIRST("c.relname");
+
+const char postgres_columns_like[] =
+    "SELECT 't', n.nspname, c.relname::pg_catalog.text, a.attname::pg_catalog.text, " QUOTED
+    " || '.' || pg_catalog.quote_ident(a.attname) FROM pg_catalog.pg_class c JOIN "
+    "pg_catalog.pg_namespace n ON n.oid = c.relnamespace JOIN pg_catalog.pg_attribute a ON "
+    "a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped WHERE " SHOWN " AND " TABLES
+    " AND NOT c.relispartition AND pg_catalog.has_column_privilege(c.oid, a.attnum, 'SELECT') AND "
+    "pg_catalog.strpos(pg_catalog.lower($2::pg_catalog.text), "
+    "pg_catalog.lower(c.relname::pg_catalog.text)) > 0 AND " LIKE("a.attname")
+        EXACT_FIRST("a.attname");
+
 /* ---- tables ---------------------------------------------------------------------------------- */
 
 #define THIS_TABLE " AND n.nspname = $2::pg_catalog.name AND c.relname = $3::pg_catalog.name"

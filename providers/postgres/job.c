@@ -172,7 +172,7 @@ void postgres_job_look(postgres_job *j, const char *sql,
 
 void postgres_job_fail(postgres_job *j, int code, const char *format, ...)
 {
-    char text[500];
+    char text[2600]; /* a message, names that were perhaps meant, a hint */
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
@@ -276,7 +276,8 @@ void postgres_job_broken(postgres_job *j, int rc)
     }
     log_seldom(j->s, &j->s->late_until,
                "a request took too long: ", rc == MCP_EREMOTE ? j->op.text : mcp_error_text(rc));
-    postgres_job_fail(j, MCP_CODE_INTERNAL, COMMON_DATABASE_TOO_LONG);
+    postgres_job_fail(j, MCP_CODE_INTERNAL, COMMON_DATABASE_TOO_LONG,
+                      (unsigned long long)j->s->timeout_ms);
 }
 
 bool postgres_job_is_bad_value(const postgres_job *j, int rc)

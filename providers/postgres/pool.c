@@ -179,7 +179,8 @@ static void start(postgres_pool *p, postgres_conn *c, postgres_op *op)
 {
     op->next = NULL;
     op->tries++;
-    op->state[0] = op->text[0] = 0;
+    op->state[0] = op->text[0] = op->hint[0] = 0;
+    op->position = 0;
     op->refused = false;
     if (!may_run(p, op)) {
         op->end(op, MCP_EACCESS);
@@ -324,7 +325,8 @@ void postgres_pool_run(postgres_pool *p, postgres_op *op)
     op->conn = NULL;
     op->rows = 0;
     op->tries = 0;
-    op->state[0] = op->text[0] = 0;
+    op->state[0] = op->text[0] = op->hint[0] = 0;
+    op->position = 0;
     if (!p->n_conns && !p->attempt && postgres_pool_now(p) < p->not_before) {
         snprintf(op->text, sizeof(op->text), "%s", p->text);
         op->end(op, p->away);

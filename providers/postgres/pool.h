@@ -101,6 +101,10 @@ struct postgres_op {
     void *user;
     char state[6];
     char text[300];
+    char hint[300]; /* the database's hint about an error, or "" */
+    unsigned
+        position; /* with `outside`: the character of `alone` that the error is about, from 1; 0
+                        * if it is about none */
     bool refused; /* the error is that the role of the caller cannot be used; `state` is empty */
 
     /* Used by the pool. */

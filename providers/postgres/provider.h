@@ -10,6 +10,7 @@
 
 #include "caller.h"
 #include "confirm.h"
+#include "near.h"
 #include "notice.h"
 #include "pool.h"
 #include "postgres.h"
@@ -91,6 +92,8 @@ struct postgres_job {
     size_t max;          /* largest number of entries of a list */
     mcp_str name, value; /* of a completion */
     const void *own;
+    common_near *near; /* for an error of a statement; see meant.c */
+    const char *hint;
 
     bool in_handler, finished;
     int outcome;
@@ -202,6 +205,9 @@ void postgres_put_row(postgres_job *j, const PGresult *r);
 
 /* Runs a statement with the parameters of the op, and replies or makes the job fail. */
 void postgres_run_outside(postgres_job *j, mcp_str sql);
+
+/* Ends the job with the error of the caller's own statement; see meant.c. */
+void postgres_fail_statement(postgres_job *j);
 
 /* Check the saved queries and log those that are invalid. The first does so at once, on a
  * connection without another use; the second one by one, on the connections of the pool (see

@@ -184,7 +184,7 @@ static void fail_with_words(postgres_job *j)
             j, MCP_CODE_INVALID_PARAMS, "%.400s",
             postgres_job_words(j, "A parameter has a value that the query does not accept"));
     else
-        postgres_job_fail(j, MCP_CODE_INVALID_PARAMS, "%.400s", j->op.text);
+        postgres_fail_statement(j);
 }
 
 static void end_result(postgres_job *j, int rc)

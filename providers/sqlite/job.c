@@ -127,12 +127,19 @@ static int failed_in_sqlite(const sqlite_job *j)
     return fail(j, MCP_CODE_INTERNAL, text);
 }
 
+static int took_too_long(const sqlite_job *j)
+{
+    char text[300];
+    snprintf(text, sizeof(text), COMMON_DATABASE_TOO_LONG, (unsigned long long)j->s->timeout_ms);
+    return fail(j, MCP_CODE_INTERNAL, text);
+}
+
 static int failed(const sqlite_job *j)
 {
     switch (j->far.rc) {
     case MCP_EREMOTE: return failed_in_sqlite(j);
     case MCP_PENDING: /* without workers, no other thread can continue */
-    case MCP_ETIMEOUT: log_failure(j); return fail(j, MCP_CODE_INTERNAL, COMMON_DATABASE_TOO_LONG);
+    case MCP_ETIMEOUT: log_failure(j); return took_too_long(j);
     case MCP_ELIMIT:
         log_failure(j);
         return fail(j, MCP_CODE_INTERNAL, "It needs too much memory: sort or group fewer rows");

@@ -13,6 +13,7 @@
 #include "conn.h"
 #include "far.h"
 #include "key.h"
+#include "near.h"
 #include "source.h"
 #include "sqlite.h"
 #include "uri.h"
@@ -63,7 +64,7 @@ struct sqlite_job {
     /* The result. */
     bool found; /* false if the resource does not exist */
     int code;   /* error code if the request is invalid, otherwise 0 */
-    char message[400];
+    char message[400 + COMMON_NEAR_WORDS];
     bool too_large; /* a value is too large; `size` is its size, or 0 if unknown */
     sqlite3_int64 size;
     mcp_json_writer *json; /* the answer, unless `bytes` is set */
@@ -152,6 +153,10 @@ int sqlite_load_keyed(sqlite_conn *conn, const sqlite_job *job, sqlite_table **r
 
 /* Checks each saved query if the database is available. */
 int sqlite_saved_check(sqlite *s, mcp_error *error);
+
+/* Makes the request fail with the error of the caller's own statement, which could not be prepared;
+ * see meant.c. Returns SQLite's code. */
+int sqlite_fail_statement(sqlite_conn *conn, sqlite_job *job, mcp_str sql);
 
 extern const common_query_tool sqlite_tool;
 

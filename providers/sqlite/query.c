@@ -37,7 +37,7 @@ static int prepare_query(sqlite_conn *c, sqlite_job *j, mcp_str sql, sqlite3_stm
                                                             : sqlite3_errmsg(c->db));
     if ((rc & 0xff) == SQLITE_AUTH)
         return sqlite_job_fail(j, MCP_CODE_INVALID_PARAMS, "This is not run: %s", why);
-    return sqlite_job_fail(j, MCP_CODE_INVALID_PARAMS, "%.380s", sqlite3_errmsg(c->db));
+    return sqlite_fail_statement(c, j, sql);
 }
 
 /* ---- results --------------------------------------------------------------------------------- */
