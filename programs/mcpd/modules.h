@@ -108,6 +108,8 @@ char *modules_place(const char *path, const char *base);
 /* Writes the options with their paths made absolute. Returns false on failure. */
 bool modules_put_options(mcp_json_writer *w, const mcp_module *module, const mcp_json *options,
                          const char *base);
+/* Returns whether the module has an option with this name. */
+bool modules_has_option(const mcp_module *module, const char *name);
 /* Calls each(path, user) for each option that is a path. */
 void modules_each_path(const mcp_module *module, const mcp_json *options,
                        void (*each)(mcp_str path, void *user), void *user);

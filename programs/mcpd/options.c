@@ -113,8 +113,9 @@ static const option table[] = {
      .at = AT(answer_tokens),
      .argument = "N",
      RANGE(100, 100000),
-     .help = "Maximum size of an answer of these tools in tokens (of about four bytes); the rest "
-             "follows in further calls. A call may set max_tokens instead. Default 10000."},
+     .help = "Maximum size of an answer of these tools, and of those for queries, in tokens (of "
+             "about four bytes); the rest follows in further calls. A call may set max_tokens "
+             "instead. Default 10000."},
     {.name = "no-watch",
      .kind = OPTION_FLAG,
      .at = AT(no_watch),

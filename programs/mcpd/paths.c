@@ -43,6 +43,14 @@ static bool is_path(const mcp_json_doc *schema, mcp_str key)
     return mcp_str_eq(format, MCP_STR("path"));
 }
 
+bool modules_has_option(const mcp_module *module, const char *name)
+{
+    mcp_json_doc *schema = schema_of(module);
+    bool has = mcp_json_get(mcp_json_get(mcp_json_root(schema), "properties"), name) != NULL;
+    mcp_json_free(schema);
+    return has;
+}
+
 /* ---- options as JSON ------------------------------------------------------------------------- */
 
 /* Returns false if out of memory, or if there is no current folder. */

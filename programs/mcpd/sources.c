@@ -64,6 +64,31 @@ static int place_options(const mcp_module *module, const mcp_json *options, cons
     return rc;
 }
 
+/* Adds --answer-tokens to the options of a source whose tools have such a limit, unless the options
+ * have one. *ret stays NULL if there is nothing to add. */
+static int add_answer_tokens(const offer *o, const mcp_module *module, const mcp_json *options,
+                             mcp_json_doc **ret)
+{
+    static const char name[] = "answer_tokens";
+    mcp_json_iter it = {0};
+    mcp_str key, text;
+    if (!o->now->answer_tokens || mcp_json_get(options, name) || !modules_has_option(module, name))
+        return MCP_OK;
+    mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
+    mcp_json_begin_object(w);
+    for (const mcp_json *v; (v = mcp_json_next(options, &it, &key)) != NULL;) {
+        mcp_json_key_str(w, key);
+        mcp_json_add_value(w, v);
+    }
+    mcp_json_put_uint(w, name, o->now->answer_tokens);
+    mcp_json_end(w);
+    int rc = mcp_json_writer_finish(w, &text);
+    if (rc == MCP_OK)
+        rc = mcp_json_parse(text, NULL, NULL, ret, NULL);
+    mcp_json_writer_free(w);
+    return rc;
+}
+
 static int leave_out(offer *o, const source *s, const char *path, mcp_error *error);
 
 /* What to do with a source. If `to` is set, the source is described to it; otherwise, if `server`
@@ -107,13 +132,17 @@ static int mount_placed(offer *o, const source *s, const mcp_module *module, pur
                         mcp_error *error)
 {
     mcp_server *server = what_for.server;
-    mcp_json_doc *doc = NULL;
+    mcp_json_doc *doc = NULL, *bounded = NULL;
     char *placed = offer_place(module, what, s->base);
     int rc = placed ? MCP_OK : MCP_ENOMEM;
     if (rc == MCP_OK && options && s->base)
         rc = place_options(module, options, s->base, &doc);
     if (doc)
         options = mcp_json_root(doc);
+    if (rc == MCP_OK)
+        rc = add_answer_tokens(o, module, options, &bounded);
+    if (bounded)
+        options = mcp_json_root(bounded);
     if (rc == MCP_OK)
         rc = mount_or_try(o, s, module, what_for, placed, options, name, error);
     if (server && rc == MCP_ENOTFOUND && module->source_is_path && absent_is(placed)) {
@@ -123,6 +152,7 @@ static int mount_placed(offer *o, const source *s, const mcp_module *module, pur
     } else if (server && rc == MCP_OK && module->source_is_path) {
         rc = places_keep_path(&o->placing, (size_t)(s - o->now->sources.items), placed);
     }
+    mcp_json_free(bounded);
     mcp_json_free(doc);
     free(placed);
     return rc;

@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "names.h"
 #include "pieces.h"
+#include "structured.h"
 #include "walk.h"
 
 enum {
@@ -167,7 +168,7 @@ static int take_all(bridge_walk *w, const mcp_json *arguments, bool *replied)
                          &w->query.limit, replied);
     take_kind(w, arguments);
     w->query.most = bridge_most_bytes(w->all, arguments);
-    w->structured = bridge_reads_structured(w->req);
+    w->structured = common_reads_structured(w->req);
     if (w->tool == BRIDGE_SEARCH)
         w->query.kinds = SEARCH_FILES | SEARCH_OTHERS;
     if (rc == MCP_OK && !*replied)

@@ -1,5 +1,5 @@
-/* hosts.c: the names of clients that are known to show only tools to a model, or only the structured
- * content of a result.
+/* hosts.c: the names of clients that are known to show only tools to a model. (For those that show
+ * only the structured content of a result: common/structured.c.)
  *
  * A client is listed if its source code, a published trace, or the community's index of clients
  * (github.com/apify/mcp-client-capabilities) documents its clientInfo.name and shows that it lists
@@ -20,29 +20,12 @@ static const char *const names[] = {
     "ai-sdk-mcp-client", /* Vercel's AI SDK */
 };
 
-/* Seen in September 2026: if a result has structured content, the model gets it as JSON, and nothing
- * of the other content. */
-static const char *const structured[] = {
-    "claude-code",        /* github.com/anthropics/claude-code/issues/79944 */
-    "Visual Studio Code", /* github.com/microsoft/vscode/issues/290063 */
-};
-
-static bool is_one_of(const mcp_request *req, const char *const *those, size_t n)
-{
-    mcp_str name = mcp_json_string(mcp_json_get(mcp_request_client_info(req), "name"));
-    for (size_t i = 0; i < n; i++)
-        if (mcp_str_eq(name, mcp_str_from(those[i])))
-            return true;
-    return false;
-}
-
 bool mcp_bridge_tools_only(const mcp_request *req, void *user)
 {
+    mcp_str name = mcp_json_string(mcp_json_get(mcp_request_client_info(req), "name"));
     (void)user;
-    return is_one_of(req, names, sizeof(names) / sizeof(*names));
-}
-
-bool bridge_reads_structured(const mcp_request *req)
-{
-    return is_one_of(req, structured, sizeof(structured) / sizeof(*structured));
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        if (mcp_str_eq(name, mcp_str_from(names[i])))
+            return true;
+    return false;
 }

@@ -6,6 +6,7 @@
 #include "tools.h"
 
 #include "file_parts.h"
+#include "structured.h"
 
 /* ---- schemas --------------------------------------------------------------------------------- */
 
@@ -22,7 +23,7 @@
     "\"additionalProperties\":false}"
 #define ARRAY(name, items) "\"" name "\":{\"type\":\"array\",\"items\":" items "}"
 
-/* Numbers beyond these bounds are the nearest one (bridge_most_bytes()), so models need not know them. */
+/* Models need not know its bounds: a number beyond them is the nearest one (common_answer_bytes()). */
 #define MAX_TOKENS NUMBER("max_tokens", "Size of the answer, if not the usual one")
 #define CURSOR     TEXT("cursor", "To go on: from the end of the previous answer")
 #define UNDER                                                                                   \
@@ -114,12 +115,9 @@ static const char read_input[] = OBJECT("\"uri\"",
 
 size_t bridge_most_bytes(const bridge_tools *all, const mcp_json *arguments)
 {
-    enum { USUAL = 10000, LEAST = 100, MOST = 100000, BYTES = 4 /* of a token */ };
+    enum { USUAL = 10000 };
     size_t usual = all->bridge->max_tokens;
-    int64_t n = mcp_json_int(mcp_json_get(arguments, "max_tokens"), 0);
-    if (n <= 0)
-        return (usual ? usual : USUAL) * BYTES;
-    return (size_t)(n < LEAST ? LEAST : n < MOST ? n : MOST) * BYTES;
+    return common_answer_bytes(arguments, usual ? usual : USUAL);
 }
 
 /* ---- registration ---------------------------------------------------------------------------- */

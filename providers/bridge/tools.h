@@ -21,10 +21,6 @@ typedef struct bridge_tools {
     search_source sources[];
 } bridge_tools;
 
-/* hosts.c: returns whether the client is known to show its model the structured content of a result
- * and nothing else of it. */
-bool bridge_reads_structured(const mcp_request *req);
-
 /* tools.c: the limit of an answer in bytes, of which a token has four. */
 size_t bridge_most_bytes(const bridge_tools *all, const mcp_json *arguments);
 

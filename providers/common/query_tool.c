@@ -1,4 +1,5 @@
 /* query_tool.c: see query_tool.h. */
+#define _GNU_SOURCE
 #include "query_tool.h"
 
 #include <ctype.h>
@@ -6,6 +7,7 @@
 #include <string.h>
 
 #include "mounting.h"
+#include "structured.h"
 
 /* ---- registration ---------------------------------------------------------------------------- */
 
@@ -15,7 +17,8 @@ static const char output_schema[] =
     "{\"type\":\"object\",\"required\":[\"columns\",\"rows\",\"truncated\"],\"properties\":{"
     "\"columns\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
     "\"rows\":{\"type\":\"array\",\"items\":{\"type\":\"array\",\"items\":{}}},"
-    "\"truncated\":{\"type\":\"boolean\",\"description\":\"There are more rows\"}}}";
+    "\"truncated\":{\"type\":\"boolean\",\"description\":\"There are more rows\"},"
+    "\"note\":{\"type\":\"string\",\"description\":\"How to go on\"}}}";
 
 static bool put_input(common_buffer *to, const common_query_tool *t)
 {
@@ -33,7 +36,10 @@ static bool put_input(common_buffer *to, const common_query_tool *t)
         "parameters: ",
         t->json,
         "\"},\"limit\":{\"type\":\"integer\",\"minimum\":1,\"description\":\"Rows; "
-        "default 100\"}}}"};
+        "default 100\"},\"offset\":{\"type\":\"integer\",\"minimum\":0,\"maximum\":1000000000,"
+        "\"description\":\"Rows to "
+        "skip\"},\"max_tokens\":{\"type\":\"integer\",\"description\":\"Size of "
+        "the answer, if not the usual one\"}}}"};
     bool ok = true;
     for (size_t i = 0; ok && i < sizeof(parts) / sizeof(*parts); i++)
         ok = common_put(to, parts[i]);
@@ -135,4 +141,133 @@ size_t common_query_tool_limit(const mcp_json *arguments, size_t most)
 {
     int64_t limit = mcp_json_int(mcp_json_get(arguments, "limit"), COMMON_QUERY_ROWS);
     return limit < (int64_t)most ? (size_t)limit : most;
+}
+
+size_t common_query_tool_offset(const mcp_json *arguments)
+{
+    int64_t offset = mcp_json_int(mcp_json_get(arguments, "offset"), 0);
+    return offset > 0 ? (size_t)offset : 0;
+}
+
+size_t common_query_tool_bytes(const mcp_request *req, const mcp_json *arguments, size_t tokens)
+{
+    return common_answer_bytes(arguments, tokens) / (common_reads_structured(req) ? 1 : 2);
+}
+
+size_t common_query_tool_value(size_t bytes, size_t n, size_t most)
+{
+    enum { LEAST = 64 };
+    size_t share = bytes / (n ? n : 1);
+    return share < LEAST ? LEAST : share < most ? share : most;
+}
+
+size_t common_query_tool_size(mcp_str value, size_t longest)
+{
+    enum { AROUND = 3 /* quotes and comma */, CONTROL = 6 /* \u0000 */, OBJECT = 50 };
+    size_t size = AROUND + (value.len > longest ? OBJECT : 0);
+    for (size_t i = 0; i < value.len && i < longest; i++) {
+        unsigned char c = (unsigned char)value.ptr[i];
+        size += c < ' ' ? CONTROL : c == '"' || c == '\\' ? 2 : 1;
+    }
+    return size;
+}
+
+/* ---- replies --------------------------------------------------------------------------------- */
+
+/* Writes the arguments that show the next rows. */
+static int put_next(common_buffer *to, const mcp_allocator *alloc, const mcp_json *arguments,
+                    size_t offset)
+{
+    mcp_str key, json;
+    mcp_json_iter it = {0};
+    mcp_json_writer *w = mcp_json_writer_new(alloc, 0);
+    mcp_json_begin_object(w);
+    for (const mcp_json *v; (v = mcp_json_next(arguments, &it, &key)) != NULL;) {
+        if (mcp_str_eq(key, MCP_STR("offset")))
+            continue;
+        mcp_json_key_str(w, key);
+        mcp_json_add_value(w, v);
+    }
+    mcp_json_put_uint(w, "offset", offset);
+    mcp_json_end(w);
+    int rc = w ? mcp_json_writer_finish(w, &json) : MCP_ENOMEM;
+    if (rc == MCP_OK)
+        rc = common_buffer_append(to, json.ptr, json.len);
+    if (rc == MCP_OK)
+        rc = common_buffer_append(to, "", 1);
+    mcp_json_writer_free(w);
+    return rc;
+}
+
+/* Says which rows these are, and the call that shows the next ones. A long statement is not repeated.
+ * Returns NULL if there is no memory. */
+static const char *say_next(mcp_request *req, const mcp_json *arguments, const char *next,
+                            size_t rows)
+{
+    enum { LONGEST = 2000 };
+    size_t from = common_query_tool_offset(arguments);
+    mcp_str tool = mcp_json_string(mcp_json_get(mcp_request_params(req), "name"));
+    const char *sql = mcp_json_string(mcp_json_get(arguments, "sql")).ptr;
+    bool ordered = sql && strcasestr(sql, "order by"), is_long = strlen(next) > LONGEST;
+    size_t room = tool.len + LONGEST + 300;
+    char *text = mcp_request_alloc(req, room);
+    if (!text)
+        return NULL;
+    int n = snprintf(text, room, "Rows %zu to %zu; there are more%s. ", from + 1, from + rows,
+                     ordered ? "" : ", in an order of their own without ORDER BY");
+    if (is_long)
+        snprintf(text + n, room - (size_t)n, "Go on with the same arguments and offset %zu.",
+                 from + rows);
+    else
+        snprintf(text + n, room - (size_t)n, "Go on with %.*s %s", (int)tool.len, tool.ptr, next);
+    return text;
+}
+
+static int put_hint(mcp_request *req, const char *text, const char *next)
+{
+    mcp_str tool = mcp_json_string(mcp_json_get(mcp_request_params(req), "name"));
+    size_t room = tool.len + strlen(next) + 60;
+    char *meta = mcp_request_alloc(req, room);
+    if (!meta)
+        return MCP_ENOMEM;
+    snprintf(meta, room, "{\"libmcp/next\":{\"name\":\"%.*s\",\"arguments\":%s}}", (int)tool.len,
+             tool.ptr, next);
+    return mcp_reply_content(req, MCP_OPTIONS(mcp_content, .kind = MCP_CONTENT_TEXT,
+                                              .text = mcp_str_from(text), .meta = meta));
+}
+
+/* A client that shows its model the structured content alone gets the rows and the hint there. */
+static int reply_rows(mcp_request *req, mcp_json_writer *w, const char *hint, const char *next)
+{
+    mcp_str json;
+    bool structured = common_reads_structured(req);
+    if (hint && structured)
+        mcp_json_put_string(w, "note", hint);
+    mcp_json_end(w);
+    int rc = mcp_json_writer_finish(w, &json);
+    if (rc == MCP_OK)
+        rc = structured ? mcp_reply_text(req, "See the structured content.")
+                        : mcp_reply_str(req, json, NULL);
+    if (rc == MCP_OK && hint && !structured)
+        rc = put_hint(req, hint, next);
+    return rc == MCP_OK ? mcp_reply_structured(req, json) : rc;
+}
+
+int common_query_tool_reply(mcp_request *req, const mcp_allocator *alloc, const mcp_json *arguments,
+                            mcp_json_writer *w, size_t rows, bool more)
+{
+    common_buffer next;
+    const char *hint = NULL;
+    common_buffer_init(&next, alloc);
+    int rc = MCP_OK;
+    mcp_json_put_bool(w, "truncated", more);
+    if (more) {
+        rc = put_next(&next, alloc, arguments, common_query_tool_offset(arguments) + rows);
+        hint = rc == MCP_OK ? say_next(req, arguments, next.ptr, rows) : NULL;
+        rc = hint ? MCP_OK : MCP_ENOMEM;
+    }
+    if (rc == MCP_OK)
+        rc = reply_rows(req, w, hint, next.ptr);
+    common_buffer_free(&next);
+    return rc;
 }

@@ -14,7 +14,11 @@
 #include "buffer.h"
 #include "mounting.h"
 
-enum { COMMON_QUERY_ROWS = 100 /* default of `limit` */, COMMON_QUERY_VALUES = 64 };
+enum {
+    COMMON_QUERY_ROWS = 100, /* default of `limit` */
+    COMMON_QUERY_VALUES = 64,
+    COMMON_QUERY_TOKENS = 10000, /* default of the option answer_tokens */
+};
 
 typedef struct common_query_tool {
     const char *given;    /* name from the options; NULL means query_MODULE_NAME */
@@ -43,5 +47,21 @@ int common_query_tool_values(const mcp_json *arguments, const mcp_allocator *all
 
 /* Returns the requested number of rows, at most `most`. */
 size_t common_query_tool_limit(const mcp_json *arguments, size_t most);
+/* Returns the number of rows to skip. */
+size_t common_query_tool_offset(const mcp_json *arguments);
+/* Returns how many bytes of rows an answer has: those of max_tokens of the call or of `tokens`, the
+ * option of the source. Most clients get the rows twice, as text and as structured content. */
+size_t common_query_tool_bytes(const mcp_request *req, const mcp_json *arguments, size_t tokens);
+/* Returns the largest size of a value in a row of n columns, so that one row fits. */
+size_t common_query_tool_value(size_t bytes, size_t n, size_t most);
+
+/* Returns how many bytes a value has as JSON, of which at most `longest` are written. */
+size_t common_query_tool_size(mcp_str value, size_t longest);
+
+/* Replies with the rows in `w`, an object that is still open. With `more` rows an item of its own says
+ * how to go on: a row may contain a text that looks like a hint. Returns what a handler returns, or
+ * MCP_ELIMIT if the writer has reached its limit. */
+int common_query_tool_reply(mcp_request *req, const mcp_allocator *alloc, const mcp_json *arguments,
+                            mcp_json_writer *w, size_t rows, bool more);
 
 #endif

@@ -11,7 +11,7 @@
  *                 B R S  rollback S  DISCARD ALL S  set-up S, if it reads tables or views
  *     as a caller B role settings, then as above (always in a transaction)
  *                 with own_login: B check of the login, then as above
- *     outside     B first-query parse DECLARE R(fetch) S  rollback S  DISCARD ALL S  set-up S
+ *     outside     B first-query parse DECLARE [MOVE] R(fetch) S  rollback S  DISCARD ALL S  set-up S
  *     write       B notify R S, and when their results are here:
  *                 C S  DISCARD ALL S  set-up S, or with rollback instead of COMMIT (C)
  *
@@ -188,12 +188,13 @@ static bool put_own(postgres_conn *c, const postgres_op *op)
 
 static bool put_fetch(postgres_conn *c, const postgres_op *op)
 {
-    char fetch[60];
+    char fetch[60], move[60];
     snprintf(fetch, sizeof(fetch), "FETCH FORWARD %zu FROM mcp_cursor", op->fetch);
+    snprintf(move, sizeof(move), "MOVE FORWARD %zu FROM mcp_cursor", op->skip);
     return put_step(
                c, 'q',
                PQsendQueryParams(c->pg, op->sql, op->n_value, NULL, op->value, NULL, NULL, 0)) &&
-           put_sql(c, 'R', fetch);
+           (!op->skip || put_sql(c, 'q', move)) && put_sql(c, 'R', fetch);
 }
 
 static bool put_outside(postgres_conn *c, const postgres_op *op)

@@ -83,6 +83,7 @@ struct postgres_op {
     const postgres_as *as; /* the role and the settings of the caller; NULL means the login role */
     size_t fetch;          /* with `outside`: number of rows to fetch; 0 means that the statement
                         * is only run */
+    size_t skip;           /* with `fetch`: number of rows before them */
     size_t max_bytes; /* largest size of a row; a larger one ends the statement with MCP_ELIMIT */
     uint64_t timeout_ms;
 

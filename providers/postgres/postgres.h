@@ -21,14 +21,15 @@ typedef struct mcp_postgres_options {
                        * follows "postgresql:" in a URI ("//host/shop"); required, may be empty */
     const char *name;     /* used in URIs; default is the database's name */
 
-    uint64_t max_rows;    /* rows in one answer; default 1000 */
-    uint64_t max_bytes;   /* bytes of rows in one answer; default 1 MiB. Further rows are on the
+    uint64_t max_rows;      /* rows in one answer; default 1000 */
+    uint64_t max_bytes;     /* bytes of rows in one answer; default 1 MiB. Further rows are on the
                            * next page */
-    uint64_t max_read;    /* bytes of the largest read of a value; default 10 MiB */
-    uint64_t timeout_ms;  /* time limit of a request in milliseconds; default 5000 */
-    uint64_t connections; /* maximum, not counting the one for watching; default 4 */
-    uint64_t poll_ms;     /* milliseconds between checks for changes to the schema; default 2000 */
-    bool superuser;       /* run queries even if the role may read the server's files */
+    uint64_t max_read;      /* bytes of the largest read of a value; default 10 MiB */
+    uint64_t answer_tokens; /* tokens (of four bytes) in an answer of the tool; default 10000 */
+    uint64_t timeout_ms;    /* time limit of a request in milliseconds; default 5000 */
+    uint64_t connections;   /* maximum, not counting the one for watching; default 4 */
+    uint64_t poll_ms; /* milliseconds between checks for changes to the schema; default 2000 */
+    bool superuser;   /* run queries even if the role may read the server's files */
     const char *tool; /* name of the query tool; default "query_postgres_NAME"; "" disables it */
     const mcp_json *queries; /* saved queries and statements that change rows, as in
                               * mcp_postgres_schema; NULL means none */

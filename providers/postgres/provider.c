@@ -5,6 +5,7 @@
 
 static const mcp_default defaults[] = {
     MCP_DEFAULT(mcp_postgres_options, max_rows, COMMON_MAX_ROWS),
+    MCP_DEFAULT(mcp_postgres_options, answer_tokens, COMMON_QUERY_TOKENS),
     MCP_DEFAULT(mcp_postgres_options, max_bytes, COMMON_MAX_BYTES),
     MCP_DEFAULT(mcp_postgres_options, max_read, COMMON_MAX_READ),
     MCP_DEFAULT(mcp_postgres_options, timeout_ms, COMMON_TIMEOUT_MS),
@@ -284,6 +285,7 @@ static int make_source(mcp_server *server, const mcp_host *host, const mcp_postg
     if (!s)
         return MCP_ENOMEM;
     s->max_rows = (size_t)o->max_rows;
+    s->answer_tokens = (size_t)o->answer_tokens;
     s->max_bytes = (size_t)o->max_bytes;
     s->max_read = (size_t)o->max_read;
     s->timeout_ms = o->timeout_ms;
@@ -348,6 +350,7 @@ static int read_options(const char *conninfo, const mcp_json *json, const char *
                                .conninfo = conninfo,
                                .name = name,
                                .max_rows = common_number(json, "max_rows"),
+                               .answer_tokens = common_number(json, "answer_tokens"),
                                .max_bytes = common_number(json, "max_bytes"),
                                .max_read = common_number(json, "max_read"),
                                .timeout_ms = common_number(json, "timeout_ms"),

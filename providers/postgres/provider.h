@@ -47,7 +47,7 @@ struct postgres {
     common_source base; /* with the prefix "postgres://NAME/" */
     mcp_host host;
     char *conninfo;
-    size_t max_rows, max_bytes, max_read, connections;
+    size_t max_rows, max_bytes, max_read, answer_tokens, connections;
     uint64_t timeout_ms, poll_ms;
     bool superuser;
     postgres_pool *pool;
@@ -86,8 +86,10 @@ struct postgres_job {
     void (*after_left_out)(postgres_job *j, int rc);
     postgres_table *table;
     size_t size, rows, limit; /* bytes and rows written, and the largest number of rows */
+    size_t most;              /* bytes of rows in the answer of a statement */
+    size_t longest;           /* bytes of the longest text in its rows that is written in full */
     uint64_t offset;
-    bool more;
+    bool begun, more; /* the names of the columns are written; there are more rows */
     unsigned retried;
     size_t max;          /* largest number of entries of a list */
     mcp_str name, value; /* of a completion */

@@ -19,6 +19,7 @@ enum {
     LONGEST_SQL = POSTGRES_LONGEST_SQL,
     LONGEST_TEXT = 64 << 10,
     LONGEST_BLOB = 4 << 10, /* BLOBs up to this many bytes are returned in Base64 */
+    DISCARDED = 256 << 10,  /* bytes of further rows that cost less than a new connection */
 };
 
 /* ---- the beginning of a statement ------------------------------------------------------------ */
@@ -117,14 +118,14 @@ static bool ends_in_a_character(mcp_str text, size_t at)
 
 /* Writes a long value: its size, and its beginning if it is text. Binary values, and text that is
  * not UTF-8, are written in full if they are small. */
-static void put_long(postgres_job *j, const PGresult *r, int at)
+static void put_long(postgres_job *j, const PGresult *r, int at, size_t longest)
 {
     unsigned char bytes[LONGEST_BLOB];
     mcp_json_writer *w = j->json;
     mcp_str text = {PQgetvalue(r, 0, at), (size_t)PQgetlength(r, 0, at)};
     bool bytea = PQftype(r, at) == POSTGRES_BYTEA;
     size_t size = bytea ? postgres_bytes(text, bytes, sizeof(bytes)) : text.len;
-    size_t cut = text.len < LONGEST_TEXT ? text.len : LONGEST_TEXT;
+    size_t cut = text.len < longest ? text.len : longest;
     while (cut && !ends_in_a_character(text, cut))
         cut--;
     bool blob = bytea || !common_text_utf8((mcp_str){text.ptr, cut});
@@ -133,7 +134,7 @@ static void put_long(postgres_job *j, const PGresult *r, int at)
     mcp_json_put_uint(w, "size", size);
     if (!blob)
         mcp_json_put_str(w, "begins", (mcp_str){text.ptr, cut});
-    else if (size <= sizeof(bytes))
+    else if (size <= sizeof(bytes) && size <= longest)
         mcp_json_put_base64(w, "base64", bytea ? (void *)bytes : text.ptr, size);
     mcp_json_end(w);
     j->size += 100 + (blob ? 2 * sizeof(bytes) : cut);
@@ -141,30 +142,48 @@ static void put_long(postgres_job *j, const PGresult *r, int at)
 
 void postgres_put_row(postgres_job *j, const PGresult *r)
 {
+    size_t longest = j->longest ? j->longest : LONGEST_TEXT;
     mcp_json_begin_array(j->json);
     for (int i = 0; i < PQnfields(r); i++)
-        if (!postgres_put_value(j->json, r, i, LONGEST_TEXT, &j->size))
-            put_long(j, r, i);
+        if (!postgres_put_value(j->json, r, i, longest, &j->size))
+            put_long(j, r, i, longest);
     mcp_json_end(j->json);
     j->rows++;
+}
+
+/* Returns about how many bytes a row has when it is written. */
+static size_t size_of(const postgres_job *j, const PGresult *r)
+{
+    size_t size = 0;
+    for (int i = 0; i < PQnfields(r); i++)
+        size += common_query_tool_size((mcp_str){PQgetvalue(r, 0, i), (size_t)PQgetlength(r, 0, i)},
+                                       j->longest);
+    return size;
+}
+
+static void begin_result(postgres_job *j, const PGresult *r)
+{
+    j->begun = true;
+    postgres_put_names(j, r);
+    j->longest = j->as_tool ? common_query_tool_value(j->most, (size_t)PQnfields(r), LONGEST_TEXT)
+                            : LONGEST_TEXT;
 }
 
 static int put_result_row(postgres_op *op, const PGresult *r)
 {
     postgres_job *j = op->user;
-    if (!j->more && !j->rows)
-        postgres_put_names(j, r);
-    if (!PQntuples(r)) {
-        j->more = j->rows == 0; /* the result has only the names of the columns */
+    if (!j->begun)
+        begin_result(j, r);
+    if (!PQntuples(r) || (!op->fetch && op->rows <= op->skip))
         return MCP_OK;
-    }
-    if (j->rows == j->limit || (j->rows && j->size > j->s->max_bytes)) {
-        j->offset = 1; /* there are more rows */
-        /* MCP_OK if this is the last of the fetched rows, so that none has to be discarded. */
-        return j->rows == j->op.fetch - 1 ? MCP_OK : MCP_PENDING;
-    }
-    postgres_put_row(j, r);
-    return MCP_OK;
+    size_t size = size_of(j, r);
+    j->more = j->more || j->rows == j->limit || (j->rows && j->size + size > j->most);
+    size += j->size;
+    if (!j->more)
+        postgres_put_row(j, r);
+    j->size = size;
+    return !j->more || op->rows == op->fetch || j->size < j->most + DISCARDED ? MCP_OK
+                                                                              : MCP_PENDING;
 }
 
 /* The database's message about a statement is shown only to its author. The reader of a saved query
@@ -187,6 +206,26 @@ static void fail_with_words(postgres_job *j)
         postgres_fail_statement(j);
 }
 
+static void reply_result(postgres_job *j)
+{
+    if (!j->begun) { /* a statement without columns */
+        postgres_job_fail(j, MCP_CODE_INVALID_PARAMS, "The statement has no result");
+        return;
+    }
+    mcp_json_end(j->json);
+    if (!j->as_tool) {
+        mcp_json_put_bool(j->json, "truncated", j->more);
+        mcp_json_end(j->json);
+        postgres_job_reply_json(j);
+        return;
+    }
+    int rc = common_query_tool_reply(j->req, &j->s->base.alloc, j->own, j->json, j->rows, j->more);
+    if (rc == MCP_ELIMIT)
+        postgres_job_fail(j, MCP_CODE_INTERNAL, "The answer is too large: ask for less");
+    else
+        postgres_job_finish(j, rc);
+}
+
 static void end_result(postgres_job *j, int rc)
 {
     bool too_large = rc == MCP_EREMOTE && strstr(j->op.text, "a row of ");
@@ -202,14 +241,7 @@ static void end_result(postgres_job *j, int rc)
     } else if (rc != MCP_OK) {
         postgres_job_broken(j, rc);
     } else {
-        if (!j->rows && !j->more) { /* a statement without columns */
-            postgres_job_fail(j, MCP_CODE_INVALID_PARAMS, "The statement has no result");
-            return;
-        }
-        mcp_json_end(j->json);
-        mcp_json_put_bool(j->json, "truncated", j->offset != 0);
-        mcp_json_end(j->json);
-        postgres_job_reply_json(j);
+        reply_result(j);
     }
 }
 

@@ -24,5 +24,6 @@ void postgres_run_saved(postgres_job *j)
     }
     j->op.n_value = (int)q->n_parameter;
     j->limit = j->s->max_rows;
+    j->most = j->s->max_bytes;
     postgres_run_outside(j, mcp_str_from(q->sql));
 }

@@ -66,6 +66,8 @@ static int call(mcp_request *req, const mcp_json *arguments, void *user)
     if (!j)
         return rc;
     j->limit = common_query_tool_limit(arguments, j->s->max_rows);
+    j->most = common_query_tool_bytes(req, arguments, j->s->answer_tokens);
+    j->op.skip = common_query_tool_offset(arguments);
     j->as_tool = true;
     j->own = arguments;
     return postgres_job_start(j, run);

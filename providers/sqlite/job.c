@@ -11,6 +11,8 @@
 #include "replies.h"
 #include "table_text.h"
 
+#define TOO_LARGE "The answer is too large: ask for less"
+
 /* ---- creating a job -------------------------------------------------------------------------- */
 
 static int (*const runs[])(sqlite_conn *, sqlite_job *) = {
@@ -33,6 +35,7 @@ sqlite_job *sqlite_job_new(sqlite *s, mcp_request *req, mcp_str uri, int *rc)
     j->s = s;
     j->req = req;
     j->limit = s->max_rows;
+    j->most = s->max_bytes;
     j->target.kind = SQLITE_KIND_DATABASE;
     j->uri = uri;
     common_asking_init(&j->asking, req, &s->base.alloc);
@@ -148,16 +151,24 @@ static int failed(const sqlite_job *j)
     }
 }
 
+static int reply_rows_of_tool(const sqlite_job *j)
+{
+    int rc =
+        common_query_tool_reply(j->req, &j->s->base.alloc, j->given, j->json, j->rows, j->more);
+    return rc == MCP_ELIMIT ? fail(j, MCP_CODE_INTERNAL, TOO_LARGE) : rc;
+}
+
 static int reply_json(const sqlite_job *j)
 {
     mcp_str text;
+    if (j->as_tool)
+        return reply_rows_of_tool(j);
     int rc = mcp_json_writer_finish(j->json, &text);
     if (rc == MCP_ELIMIT)
-        return fail(j, MCP_CODE_INTERNAL, "The answer is too large: ask for less");
+        return fail(j, MCP_CODE_INTERNAL, TOO_LARGE);
     if (rc != MCP_OK)
         return rc;
-    return j->as_tool ? mcp_reply_structured(j->req, text)
-                      : common_reply_table(j->req, &j->s->base.alloc, text, j->as_text, j->is_row);
+    return common_reply_table(j->req, &j->s->base.alloc, text, j->as_text, j->is_row);
 }
 
 static int reply(const sqlite_job *j)
@@ -178,7 +189,8 @@ static int reply(const sqlite_job *j)
 
 static void reset(sqlite_job *j)
 {
-    j->found = j->too_large = false;
+    j->found = j->too_large = j->more = false;
+    j->rows = 0;
     j->code = 0;
     j->size = 0;
     sqlite3_free(j->bytes);

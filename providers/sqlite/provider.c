@@ -119,6 +119,7 @@ static const mcp_default defaults[] = {
     MCP_DEFAULT(mcp_sqlite_options, max_rows, COMMON_MAX_ROWS),
     MCP_DEFAULT(mcp_sqlite_options, max_bytes, COMMON_MAX_BYTES),
     MCP_DEFAULT(mcp_sqlite_options, max_read, COMMON_MAX_READ),
+    MCP_DEFAULT(mcp_sqlite_options, answer_tokens, COMMON_QUERY_TOKENS),
     MCP_DEFAULT(mcp_sqlite_options, timeout_ms, COMMON_TIMEOUT_MS),
 };
 
@@ -137,6 +138,7 @@ static int make(mcp_server *server, const mcp_sqlite_options *given, sqlite **re
     s->max_rows = (size_t)o->max_rows;
     s->max_bytes = (size_t)o->max_bytes;
     s->max_read = (size_t)o->max_read;
+    s->answer_tokens = (size_t)o->answer_tokens;
     s->timeout_ms = o->timeout_ms;
     common_buffer_init(&s->cached.texts, &s->base.alloc);
     sqlite_file_init(&s->file, &s->base.alloc);
@@ -191,6 +193,7 @@ static int read_options(const char *path, const mcp_json *json, const char *name
                                 .max_rows = common_number(json, "max_rows"),
                                 .max_bytes = common_number(json, "max_bytes"),
                                 .max_read = common_number(json, "max_read"),
+                                .answer_tokens = common_number(json, "answer_tokens"),
                                 .timeout_ms = common_number(json, "timeout_ms"),
                                 .queries = mcp_json_get(json, "queries"),
                                 .allocator = allocator};

@@ -42,7 +42,7 @@ typedef struct sqlite {
     sqlite_file file;
     sqlite_cached_list cached;
     sqlite_conn *near; /* connection of the server's thread */
-    size_t max_rows, max_bytes, max_read;
+    size_t max_rows, max_bytes, max_read, answer_tokens;
     uint64_t timeout_ms;
     sqlite_state last; /* while watched, the state at the last check */
 } sqlite;
@@ -59,9 +59,12 @@ struct sqlite_job {
     mcp_str sql;               /* statement of the tool */
     const mcp_json *arguments; /* arguments of the tool, or their values in `doc` */
     mcp_json_doc *doc;
-    size_t limit;
+    const mcp_json *given;    /* all arguments of the tool */
+    size_t limit, skip, most; /* of the rows of a statement: number, those before, bytes */
 
     /* The result. */
+    size_t rows; /* of a statement, and whether there are more */
+    bool more;
     bool found; /* false if the resource does not exist */
     int code;   /* error code if the request is invalid, otherwise 0 */
     char message[400 + COMMON_NEAR_WORDS];

@@ -43,9 +43,9 @@ static int prepare_query(sqlite_conn *c, sqlite_job *j, mcp_str sql, sqlite3_stm
 /* ---- results --------------------------------------------------------------------------------- */
 
 /* Writes the beginning of a long text, and its full length. */
-static void put_cut_text(mcp_json_writer *w, mcp_str text)
+static void put_cut_text(mcp_json_writer *w, mcp_str text, size_t longest)
 {
-    size_t len = text.len < LONGEST_TEXT ? text.len : LONGEST_TEXT;
+    size_t len = text.len < longest ? text.len : longest;
     while (len && len < text.len && ((unsigned char)text.ptr[len] & 0xc0) == 0x80)
         len--;
     mcp_json_begin_object(w);
@@ -56,26 +56,34 @@ static void put_cut_text(mcp_json_writer *w, mcp_str text)
     mcp_json_end(w);
 }
 
-static void put_blob(mcp_json_writer *w, const void *bytes, size_t len)
+/* Returns how many bytes of a BLOB are returned: all or none. */
+static size_t blob_shown(sqlite3_stmt *stmt, int i, size_t longest)
 {
+    size_t len = (size_t)sqlite3_column_bytes(stmt, i);
+    return len <= LONGEST_BLOB && len <= longest ? len : 0;
+}
+
+static void put_blob(mcp_json_writer *w, sqlite3_stmt *stmt, int i, size_t longest)
+{
+    size_t len = (size_t)sqlite3_column_bytes(stmt, i);
     mcp_json_begin_object(w);
     mcp_json_put_string(w, "type", "blob");
     mcp_json_put_uint(w, "size", len);
-    if (len <= LONGEST_BLOB)
-        mcp_json_put_base64(w, "base64", bytes, len);
+    if (blob_shown(stmt, i, longest) == len)
+        mcp_json_put_base64(w, "base64", sqlite3_column_blob(stmt, i), len);
     mcp_json_end(w);
 }
 
-static void put_value(mcp_json_writer *w, sqlite3_stmt *stmt, int i, size_t *size)
+static void put_value(mcp_json_writer *w, sqlite3_stmt *stmt, int i, size_t longest)
 {
-    if (sqlite_put_plain(w, stmt, i, LONGEST_TEXT, size))
+    size_t ignored = 0;
+    if (sqlite_put_plain(w, stmt, i, longest, &ignored))
         return;
     size_t len = (size_t)sqlite3_column_bytes(stmt, i);
-    if (sqlite3_column_type(stmt, i) == SQLITE_TEXT && len > LONGEST_TEXT)
-        put_cut_text(w, sqlite_text(stmt, i));
+    if (sqlite3_column_type(stmt, i) == SQLITE_TEXT && len > longest)
+        put_cut_text(w, sqlite_text(stmt, i), longest);
     else
-        put_blob(w, sqlite3_column_blob(stmt, i), len);
-    *size += len < LONGEST_TEXT ? 2 * len : LONGEST_TEXT;
+        put_blob(w, stmt, i, longest);
 }
 
 static void put_names(mcp_json_writer *w, sqlite3_stmt *stmt)
@@ -89,12 +97,27 @@ static void put_names(mcp_json_writer *w, sqlite3_stmt *stmt)
     mcp_json_end(w);
 }
 
-static void put_values(mcp_json_writer *w, sqlite3_stmt *stmt, size_t *size)
+static void put_values(mcp_json_writer *w, sqlite3_stmt *stmt, size_t longest)
 {
     mcp_json_begin_array(w);
     for (int i = 0; i < sqlite3_column_count(stmt); i++)
-        put_value(w, stmt, i, size);
+        put_value(w, stmt, i, longest);
     mcp_json_end(w);
+}
+
+/* Returns about how many bytes a row has when it is written. */
+static size_t size_of(sqlite3_stmt *stmt, size_t longest)
+{
+    enum { NUMBER = 20, BASE64 = 2 /* of a byte */ };
+    size_t size = 0;
+    for (int i = 0; i < sqlite3_column_count(stmt); i++) {
+        int type = sqlite3_column_type(stmt, i);
+        if (type == SQLITE_TEXT)
+            size += common_query_tool_size(sqlite_text(stmt, i), longest);
+        else
+            size += NUMBER + (type == SQLITE_BLOB ? BASE64 * blob_shown(stmt, i, longest) : 0);
+    }
+    return size;
 }
 
 /* Handles the end of a result. An error while the statement runs (a bad JSON path, an overflow) is
@@ -114,24 +137,41 @@ static int end_result(sqlite_conn *c, sqlite_job *j, int rc)
     return rc;
 }
 
+/* Returns SQLITE_ROW if there may be more rows, otherwise SQLite's code. */
+static int skip_rows(sqlite3_stmt *stmt, size_t n)
+{
+    int rc = SQLITE_ROW;
+    while (n-- && rc == SQLITE_ROW)
+        rc = sqlite3_step(stmt);
+    return rc;
+}
+
 /* Writes the result of any statement whose parameters are bound. Returns SQLite's code. */
 static int put_result(sqlite_conn *c, sqlite_job *j, sqlite3_stmt *stmt)
 {
     mcp_json_writer *w = j->json;
-    size_t rows = 0, size = 0;
-    int rc;
+    size_t size = 0, n = (size_t)sqlite3_column_count(stmt);
+    size_t longest =
+        j->as_tool ? common_query_tool_value(j->most, n, LONGEST_TEXT) : (size_t)LONGEST_TEXT;
+    int rc = skip_rows(stmt, j->skip);
     j->found = true;
     mcp_json_begin_object(w);
     put_names(w, stmt);
     mcp_json_key(w, "rows");
     mcp_json_begin_array(w);
-    while ((rc = sqlite3_step(stmt)) == SQLITE_ROW && rows < j->limit && size <= j->s->max_bytes) {
-        put_values(w, stmt, &size);
-        rows++;
+    while (rc == SQLITE_ROW && (rc = sqlite3_step(stmt)) == SQLITE_ROW && j->rows < j->limit) {
+        size += size_of(stmt, longest);
+        if (j->rows && size > j->most)
+            break;
+        put_values(w, stmt, longest);
+        j->rows++;
     }
     mcp_json_end(w);
-    mcp_json_put_bool(w, "truncated", rc == SQLITE_ROW);
-    mcp_json_end(w);
+    j->more = rc == SQLITE_ROW;
+    if (!j->as_tool) { /* otherwise common_query_tool_reply() does this */
+        mcp_json_put_bool(w, "truncated", j->more);
+        mcp_json_end(w);
+    }
     return end_result(c, j, rc);
 }
 

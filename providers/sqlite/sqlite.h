@@ -21,12 +21,13 @@ typedef struct mcp_sqlite_options {
     const char *name; /* used in URIs; default is the file's name without .db, .db3,
                        * .sqlite or .sqlite3 */
 
-    uint64_t max_rows;   /* rows in one answer; default 1000 */
-    uint64_t max_bytes;  /* bytes of rows in one answer; default 1 MiB. Further rows are on the next
+    uint64_t max_rows;  /* rows in one answer; default 1000 */
+    uint64_t max_bytes; /* bytes of rows in one answer; default 1 MiB. Further rows are on the next
                           * page. Also limits each value that a query reads or computes */
-    uint64_t max_read;   /* bytes of the largest read of a cell; default 10 MiB */
-    uint64_t timeout_ms; /* time limit of a request in milliseconds; default 5000 */
-    const char *tool;    /* name of the query tool; default "query_sqlite_NAME"; "" disables it */
+    uint64_t answer_tokens; /* tokens (of four bytes) in an answer of the tool; default 10000 */
+    uint64_t max_read;      /* bytes of the largest read of a cell; default 10 MiB */
+    uint64_t timeout_ms;    /* time limit of a request in milliseconds; default 5000 */
+    const char *tool; /* name of the query tool; default "query_sqlite_NAME"; "" disables it */
     const mcp_json *queries; /* saved queries, as in mcp_sqlite_schema; NULL means none */
 
     const mcp_allocator *allocator; /* also called from the host's worker threads */

@@ -21,7 +21,10 @@ static int call(mcp_request *req, const mcp_json *arguments, void *user)
     j->run = sqlite_run_sql;
     j->as_tool = true;
     j->sql = (mcp_str){text, sql.len};
+    j->given = arguments;
     j->limit = common_query_tool_limit(arguments, s->max_rows);
+    j->skip = common_query_tool_offset(arguments);
+    j->most = common_query_tool_bytes(req, arguments, s->answer_tokens);
     return sqlite_job_start(j, true);
 }
 
