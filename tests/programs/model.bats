@@ -4,7 +4,7 @@
     for module in git sqlite; do
         [ -e "$MCP_BUILD_DIR/programs/lib/mcp/$module.so" ] || skip "built without the module $module"
     done
-    "$MCP_SOURCE_DIR/tests/model/run" --kinds folder,git,sqlite --least 29 --most 12000 "$MCPD" >out || {
+    "$MCP_SOURCE_DIR/tests/model/run" --kinds folder,git,sqlite --least 30 --most 12000 "$MCPD" >out || {
         cat out
         return 1
     }

@@ -40,6 +40,22 @@ read_text() { # URI OPTION...: prints the text of a resource
     [[ $result == *"the rest begins at: sqlite://shop/many/rows?limit=100&offset=100."* ]]
 }
 
+@test "answers of the tool for queries have the size of --answer-tokens, or that of their source" {
+    sqlite3 shop.db "CREATE TABLE long(x); WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 900)
+        INSERT INTO long SELECT printf('%.47c', 'x') FROM c"
+    rows() { # MAX_TOKENS OPTION...: prints how many rows the first answer has
+        local call='{"name":"query_sqlite_shop","arguments":{"sql":"SELECT x FROM long","limit":1000'$1'}}'
+        shift
+        legacy "$@" -- "$(request tools/call "$call")" | jq '.[0].result.structuredContent.rows | length'
+    }
+    # a row has 50 bytes, and is sent twice
+    [ "$(rows '' sqlite:shop.db)" = 400 ]
+    [ "$(rows '' --answer-tokens 1000 sqlite:shop.db)" = 40 ]
+    [ "$(rows '' --answer-tokens 1000 --no-isolate sqlite:shop.db)" = 40 ]
+    [ "$(rows '' --answer-tokens 1000 'sqlite:shop.db?answer_tokens=500')" = 20 ]
+    [ "$(rows ',"max_tokens":250' --answer-tokens 1000 sqlite:shop.db)" = 10 ]
+}
+
 @test "every URI of the list can be read back, odd names too" {
     sqlite3 shop.db 'CREATE TABLE "odd name/%é?#""q" (x); CREATE TABLE "$query" (x); CREATE TABLE "a.b" (x); CREATE TABLE [..] (x)'
     run -0 legacy sqlite:shop.db -- "$(request resources/list '{}')"
