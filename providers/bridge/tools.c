@@ -24,7 +24,7 @@
 #define ARRAY(name, items) "\"" name "\":{\"type\":\"array\",\"items\":" items "}"
 
 /* Models need not know its bounds: a number beyond them is the nearest one (common_answer_bytes()). */
-#define MAX_TOKENS NUMBER("max_tokens", "Size of the answer, if not the usual one")
+#define MAX_TOKENS NUMBER("max_tokens", "Size of the answer")
 #define CURSOR     TEXT("cursor", "To go on: from the end of the previous answer")
 #define UNDER                                                                                   \
     "\"under\":{\"type\":\"string\",\"maxLength\":4096,\"description\":\"Only URIs that begin " \

@@ -39,7 +39,7 @@ static bool put_input(common_buffer *to, const common_query_tool *t)
         "default 100\"},\"offset\":{\"type\":\"integer\",\"minimum\":0,\"maximum\":1000000000,"
         "\"description\":\"Rows to "
         "skip\"},\"max_tokens\":{\"type\":\"integer\",\"description\":\"Size of "
-        "the answer, if not the usual one\"}}}"};
+        "the answer\"}}}"};
     bool ok = true;
     for (size_t i = 0; ok && i < sizeof(parts) / sizeof(*parts); i++)
         ok = common_put(to, parts[i]);
@@ -67,7 +67,7 @@ int common_query_tool_add(const common_query_tool *t, common_offer offer,
     snprintf(
         about, sizeof(about),
         "Runs one read-only SQL statement in the %s database %.80s. Look at its tables first: read "
-        "the resource %.200s?format=text, with read_resource if there is this tool, or run %.200s",
+        "the resource %.200s?format=text, or query %.200s",
         t->product, t->database, t->prefix, t->tables);
     common_buffer_init(&input, alloc);
     int rc = put_input(&input, t)

@@ -29,7 +29,7 @@ typedef struct common_query_tool {
     const char *reads;    /* which statements are read-only, for the description of `sql` */
     const char *places;   /* how a statement refers to parameters, for example "?1, ?2" */
     const char *json;     /* a description of `parameters_json` */
-    const char *tables;   /* a query that lists the tables */
+    const char *tables;   /* the table that lists the tables */
     int (*call)(mcp_request *req, const mcp_json *arguments, void *user);
     void *user;
 } common_query_tool;

@@ -76,9 +76,8 @@ static int call(mcp_request *req, const mcp_json *arguments, void *user)
 const common_query_tool postgres_tool = {
     .product = "PostgreSQL",
     .reads = "SELECT, WITH, VALUES, TABLE, EXPLAIN, SHOW",
-    .places = "$1, $2 (with the types that the statement implies)",
+    .places = "$1, $2",
     .json = "values of any type, as the text of a JSON array, [1, null]",
-    .tables = "SELECT table_schema, table_name, column_name, data_type FROM "
-              "information_schema.columns",
+    .tables = "information_schema.columns",
     .call = call,
 };

@@ -33,7 +33,7 @@ const common_query_tool sqlite_tool = {
     .reads = "SELECT, WITH, EXPLAIN",
     .places = "?1, ?2 (to get a number without a numeric column: CAST(?1 AS REAL))",
     .json = "values of any type, as the text of a JSON array, [1, null], or for :name of an "
-            "object, {\\\"name\\\": 2.5}",
-    .tables = "SELECT name, sql FROM sqlite_schema",
+            "object",
+    .tables = "sqlite_schema",
     .call = call,
 };

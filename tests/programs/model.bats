@@ -27,5 +27,5 @@
         '{"jsonrpc":"2.0","method":"notifications/initialized"}' '{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}' |
         "$MCPD" --resource-tools ledger git:ledger sqlite:orders.db | jq -c 'select(.id == 1).result.tools | map({name, description, inputSchema})' >tools
     [ "$(jq length tools)" = 5 ]
-    [ "$(wc -c <tools)" -le 5300 ]
+    [ "$(wc -c <tools)" -le 5500 ]
 }
