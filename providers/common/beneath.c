@@ -181,9 +181,12 @@ int common_beneath_open(common_beneath at, const char *rel, int *ret_fd, struct 
     int fd = open_plain(at, rel, flags);
     if (fd < 0)
         return failed(at);
-    if (fstat(fd, st) < 0 || !is_served_kind(st)) {
+    rc = fstat(fd, st) < 0    ? common_code_of_errno(errno)
+         : is_served_kind(st) ? MCP_OK
+                              : MCP_EACCESS;
+    if (rc != MCP_OK) {
         close(fd);
-        return MCP_EACCESS;
+        return rc;
     }
     *ret_fd = fd;
     return MCP_OK;

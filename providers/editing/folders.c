@@ -39,7 +39,9 @@ int editing_make_folders(common_beneath at, const char *rel, mcp_error *err)
         int why = dir < 0 ? errno : 0;
         if (dir >= 0)
             close(dir);
-        int rc = why == ENOENT ? make_one(at, folder, rel, err) : MCP_OK;
+        int rc = why == ENOENT               ? make_one(at, folder, rel, err)
+                 : why == EACCES || why == 0 ? MCP_OK /* it need not be readable if it is there */
+                                             : editing_failed(err, rel, "opening its folder", why);
         if (rc != MCP_OK)
             return rc;
     }

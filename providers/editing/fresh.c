@@ -92,9 +92,10 @@ static int reopen(editing_fresh *fresh, const editing_place *place)
     int fd = editing_place_at(place, fresh->name, O_RDONLY);
     if (fd < 0)
         return errno;
-    if (fstat(fd, &st) < 0 || st.st_ino != fresh->st.st_ino) {
+    int error = fstat(fd, &st) < 0 ? errno : st.st_ino != fresh->st.st_ino ? ESTALE : 0;
+    if (error) {
         close(fd);
-        return ESTALE;
+        return error;
     }
     close(fresh->fd);
     fresh->fd = fd;

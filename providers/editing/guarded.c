@@ -6,6 +6,7 @@
 #include "guarded.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -311,7 +312,8 @@ bool editing_guarded_bare(int fd)
     static const char *const names[] = {"HEAD", "objects", "refs"};
     struct stat st;
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (fstatat(fd, names[i], &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0)
+        if (fstatat(fd, names[i], &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0 &&
+            (errno == ENOENT || errno == ENOTDIR))
             return false;
     return true;
 }

@@ -36,7 +36,8 @@ editing_guard editing_guarded_look(mcp_str path, const editing_guarded **ret);
  * configuration names, such as core.hooksPath. */
 bool editing_guarded_within(mcp_str path, mcp_str folder);
 
-/* Returns whether the folder with this descriptor is itself a repository of git: it has HEAD, objects and refs. */
+/* Returns whether the folder with this descriptor is itself a repository of git: it has HEAD, objects and refs.
+ * What cannot be looked at counts as there. */
 bool editing_guarded_bare(int fd);
 
 /* Writes the reason for an error, for example ".envrc is obeyed by direnv; only a rule with the exact path allows

@@ -5,6 +5,7 @@
 #include "hooks.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -20,24 +21,51 @@ typedef struct looking {
     const char *path;
     const char *tree; /* the top of the working tree */
     bool found;
+    int error; /* with which something could not be looked at, or 0 */
 } looking;
+
+/* What is not there, may not be looked at, or is no file is no part of a repository. */
+static void note(looking *l, int error)
+{
+    static const int none[] = {ENOENT, ENOTDIR, ENAMETOOLONG, ELOOP, EACCES, ENXIO, ENODEV};
+    for (size_t i = 0; i < sizeof(none) / sizeof(*none); i++)
+        if (error == none[i])
+            return;
+    l->error = error;
+}
 
 /* ---- files ------------------------------------------------------------------------------------ */
 
-/* Returns the beginning of a regular file, NUL-terminated, which the caller frees, or NULL. */
-static char *read_file(const char *name)
+/* Returns the beginning of what is open, NUL-terminated, which the caller frees, or NULL with an errno. */
+static char *read_open(int fd)
+{
+    ssize_t n;
+    size_t len = 0;
+    char *text = malloc(EDITING_HOOKS_BYTES);
+    if (!text)
+        return NULL;
+    while ((n = read(fd, text + len, EDITING_HOOKS_BYTES - 1 - len)) > 0)
+        len += (size_t)n;
+    if (n < 0) {
+        free(text);
+        return NULL;
+    }
+    text[len] = '\0';
+    return text;
+}
+
+/* The same of a regular file. NULL if it is none, too. */
+static char *read_file(looking *l, const char *name)
 {
     struct stat st;
-    size_t len = 0;
+    char *text = NULL;
     int fd = open(name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    if (fd < 0)
-        return NULL;
-    char *text = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? malloc(EDITING_HOOKS_BYTES) : NULL;
-    for (ssize_t n = 1; text && n > 0 && len<EDITING_HOOKS_BYTES - 1; len += n> 0 ? (size_t)n : 0)
-        n = read(fd, text + len, EDITING_HOOKS_BYTES - 1 - len);
-    close(fd);
-    if (text)
-        text[len] = '\0';
+    if (fd < 0 || fstat(fd, &st) < 0)
+        note(l, errno);
+    else if (S_ISREG(st.st_mode) && !(text = read_open(fd)))
+        note(l, errno);
+    if (fd >= 0)
+        close(fd);
     return text;
 }
 
@@ -157,7 +185,7 @@ static void read_in(looking *l, const char *folder)
     static const char *const names[] = {"config", "config.worktree"};
     char name[PATH_MAX];
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-        char *text = join(folder, names[i], name) ? read_file(name) : NULL;
+        char *text = join(folder, names[i], name) ? read_file(l, name) : NULL;
         if (text)
             read_config(l, text);
         free(text);
@@ -165,9 +193,10 @@ static void read_in(looking *l, const char *folder)
 }
 
 /* Reads a path from a file of one line, after `prefix`. */
-static bool read_path(const char *name, const char *prefix, const char *folder, char ret[PATH_MAX])
+static bool read_path(looking *l, const char *name, const char *prefix, const char *folder,
+                      char ret[PATH_MAX])
 {
-    char *text = read_file(name);
+    char *text = read_file(l, name);
     size_t skip = strlen(prefix);
     bool ok = text && strncmp(text, prefix, skip) == 0;
     if (ok) {
@@ -184,26 +213,33 @@ static void look_in(looking *l)
 {
     char git[PATH_MAX], real[PATH_MAX], name[PATH_MAX], common[PATH_MAX];
     struct stat st;
-    if (!join(l->tree, ".git", git) || stat(git, &st) != 0)
+    if (!join(l->tree, ".git", git))
         return;
-    bool ok = S_ISDIR(st.st_mode) ? join(git, ".", real) : read_path(git, "gitdir:", l->tree, real);
+    if (stat(git, &st) != 0) {
+        note(l, errno);
+        return;
+    }
+    bool ok =
+        S_ISDIR(st.st_mode) ? join(git, ".", real) : read_path(l, git, "gitdir:", l->tree, real);
     if (!ok)
         return;
     read_in(l, real);
-    if (join(real, "commondir", name) && read_path(name, "", real, common))
+    if (join(real, "commondir", name) && read_path(l, name, "", real, common))
         read_in(l, common);
 }
 
-bool editing_in_hooks(const char *path)
+int editing_in_hooks(const char *path, bool *ret)
 {
     char above[PATH_MAX];
     looking l = {.path = path, .tree = above};
-    if (*path != '/' || strlen(path) >= sizeof(above))
-        return *path != '/';
+    *ret = *path != '/';
+    if (*ret || strlen(path) >= sizeof(above))
+        return 0;
     snprintf(above, sizeof(above), "%s", path);
     for (char *slash = strrchr(above, '/'); slash && !l.found; slash = strrchr(above, '/')) {
         *slash = '\0';
         look_in(&l);
     }
-    return l.found;
+    *ret = l.found;
+    return l.found ? 0 : l.error;
 }

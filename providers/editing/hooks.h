@@ -5,10 +5,11 @@
 
 #include <mcp/base.h>
 
-/* Returns whether a file is in such a folder of a repository whose working tree it is in, at any depth. `path` is absolute
+/* Finds out whether a file is in such a folder of a repository whose working tree it is in, at any depth. `path` is absolute
  * and without links. Reads the configuration of each repository as it is now, at most EDITING_HOOKS_BYTES of each file.
- * What other files say is not known: those that `include` names, and those of the user and the machine. */
-bool editing_in_hooks(const char *path);
+ * What other files say is not known: those that `include` names, and those of the user and the machine, and those that may
+ * not be read. Returns 0, or the errno with which something could not be looked at. */
+int editing_in_hooks(const char *path, bool *ret);
 
 enum { EDITING_HOOKS_BYTES = 256 << 10 };
 

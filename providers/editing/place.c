@@ -147,17 +147,25 @@ void editing_place_close(editing_place *place)
     place->dir = -1;
 }
 
+/* Returns whether an open that failed says that something else is at the path. */
+static bool is_elsewhere(int error)
+{
+    return error == ENOENT || error == ENOTDIR || error == ELOOP || error == EXDEV;
+}
+
 bool editing_place_holds(const editing_place *place)
 {
     char folder[COMMON_PATH_MAX];
-    struct stat st;
+    struct stat st = {0};
+    errno = 0;
     if (!folder_of(place->rel, place->name, folder))
         return false;
     int fd = open_beneath(place->at.fd, folder, O_PATH | O_DIRECTORY);
-    bool holds = fd >= 0 && fstat(fd, &st) == 0 && st.st_ino == place->st.st_ino &&
-                 st.st_dev == place->st.st_dev;
+    int error = fd < 0 || fstat(fd, &st) < 0 ? errno : 0;
+    bool holds = !error && st.st_ino == place->st.st_ino && st.st_dev == place->st.st_dev;
     if (fd >= 0)
         close(fd);
+    errno = is_elsewhere(error) ? 0 : error;
     return holds;
 }
 

@@ -27,7 +27,8 @@ int editing_place_at(const editing_place *place, const char *name, int flags);
 /* Gets what is at a name, without following links. Returns 0, or an errno. */
 int editing_place_stat(const editing_place *place, const char *name, struct stat *ret);
 
-/* Returns whether the folder is still at its path, because a folder that was opened may be moved. */
+/* Returns whether the folder is still at its path, because a folder that was opened may be moved. If not, errno is 0, or
+ * says why this could not be found out. */
 bool editing_place_holds(const editing_place *place);
 
 /* Returns whether the entry with this inode has exactly the name of the place. Reads the folder only if the file

@@ -96,8 +96,22 @@ const char *editing_not_plain_inside(int fd)
 
 /* ---- what a replaced file keeps ------------------------------------------------------------------------------ */
 
-static int lost(const char *rel, const char *what, mcp_error *err)
+/* Errors that say nothing about what the file system can do. */
+static bool is_failure(int error)
 {
+    static const int errors[] = {ENOSPC, EDQUOT, EIO, EROFS, ENOMEM, EMFILE};
+    for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++)
+        if (error == errors[i])
+            return true;
+    return false;
+}
+
+static int lost(const char *rel, const char *what, int error, mcp_error *err)
+{
+    char step[160];
+    snprintf(step, sizeof(step), "keeping its %s", what);
+    if (is_failure(error))
+        return editing_failed(err, rel, step, error);
     return editing_refuse(
         err, MCP_EACCESS, rel,
         "its %s cannot be kept; the file is as it was; remove it, or write elsewhere", what);
@@ -112,7 +126,7 @@ static int keep_group(const struct stat *st, int to, const char *rel, mcp_error 
     if (now.st_uid == st->st_uid && now.st_gid == st->st_gid)
         return MCP_OK;
     return fchown(to, st->st_uid == now.st_uid ? (uid_t)-1 : st->st_uid, st->st_gid) < 0
-               ? lost(rel, "group", err)
+               ? lost(rel, "group", errno, err)
                : MCP_OK;
 }
 
@@ -142,8 +156,9 @@ static int keep_each(int from, int to, const char *rel, char *room, mcp_error *e
     for (const char *name = room; name < room + len; name += strlen(name) + 1)
         if (!keep_attribute(from, to, name, values, values + MAX_VALUE)) {
             char what[128];
+            int error = errno;
             snprintf(what, sizeof(what), "attribute %s", name);
-            return lost(rel, what, err);
+            return lost(rel, what, error, err);
         }
     return MCP_OK;
 }
@@ -168,7 +183,7 @@ static int drop_list(int from, int to, const char *rel, mcp_error *err)
     static const char name[] = "system.posix_acl_access";
     if (fgetxattr(from, name, NULL, 0) < 0 && fgetxattr(to, name, NULL, 0) >= 0 &&
         fremovexattr(to, name) < 0)
-        return lost(rel, "access control list", err);
+        return lost(rel, "access control list", errno, err);
     return MCP_OK;
 }
 
@@ -177,14 +192,15 @@ enum { KEPT_FLAGS = 0x000380FF | FS_NOCOMP_FL | FS_NOCOW_FL | FS_JOURNAL_DATA_FL
 
 static int keep_flags(int from, int to, const char *rel, mcp_error *err)
 {
+    static const char what[] = "set of flags (lsattr)";
     int old = 0;
     int now = 0;
     if (ioctl(from, FS_IOC_GETFLAGS, &old) < 0 || ioctl(to, FS_IOC_GETFLAGS, &now) < 0)
-        return MCP_OK;
+        return is_failure(errno) ? lost(rel, what, errno, err) : MCP_OK;
     if (((old ^ now) & KEPT_FLAGS) == 0)
         return MCP_OK;
     now = (now & ~KEPT_FLAGS) | (old & KEPT_FLAGS);
-    return ioctl(to, FS_IOC_SETFLAGS, &now) < 0 ? lost(rel, "set of flags (lsattr)", err) : MCP_OK;
+    return ioctl(to, FS_IOC_SETFLAGS, &now) < 0 ? lost(rel, what, errno, err) : MCP_OK;
 }
 
 /* After the access control list, whose mask the mode is. */
@@ -194,7 +210,7 @@ static int keep_mode(const struct stat *st, int to, const char *rel, mcp_error *
     if (fchmod(to, st->st_mode & 07777) < 0 || fstat(to, &now) < 0)
         return editing_failed(err, rel, "setting its mode", errno);
     bool same = now.st_mode == st->st_mode && now.st_uid == st->st_uid && now.st_gid == st->st_gid;
-    return same ? MCP_OK : lost(rel, "mode", err);
+    return same ? MCP_OK : lost(rel, "mode", 0, err);
 }
 
 int editing_keep(int from, const struct stat *st, int to, const char *rel, mcp_error *err)

@@ -235,7 +235,7 @@ static came settle(work *w, const editing_place *to, const char *name)
     if (what != CAME_EXPECTED)
         return what;
     if (!editing_place_holds(&w->place) || (to != &w->place && !editing_place_holds(to)))
-        return CAME_MOVED;
+        return errno ? came_failed(w, "looking at its folder") : CAME_MOVED;
     if (fsync(to->dir) < 0 || (to != &w->place && fsync(w->place.dir) < 0))
         return came_failed(w, "storing the folder");
     return CAME_EXPECTED;
@@ -297,15 +297,18 @@ static int settle_new(work *w)
         return refuse(w, "the file system would store this name in another spelling; nothing was "
                          "written; use another name");
     if (!editing_place_holds(&w->place))
-        return lost(w, "its folder was moved during this call");
+        return errno ? failed(w, "looking at its folder", errno)
+                     : lost(w, "its folder was moved during this call");
     return fsync(w->place.dir) < 0 ? failed(w, "storing the folder", errno) : MCP_OK;
 }
 
+/* Without a status there is no version: a rename has changed the one of before. */
 static void finish(work *w, int fd, mcp_str content)
 {
     if (fstat(fd, &w->ret->st) < 0)
         w->ret->st = w->fresh.st;
-    editing_version_make(&w->ret->st, &content, &w->ret->version);
+    else
+        editing_version_make(&w->ret->st, &content, &w->ret->version);
 }
 
 static int prepare(work *w, mode_t mode)
@@ -570,9 +573,9 @@ int editing_move(const editing_change *change, editing_outcome *ret, mcp_error *
         rc = rename_to(&w, &to, to.name, "moving it");
     if (rc == MCP_OK)
         rc = settle_moved(&w, &to);
-    if (rc == MCP_OK && (fstat(w.old, &ret->st) < 0 ||
-                         editing_version_of(w.old, &ret->st, &ret->version) != MCP_OK))
-        editing_version_make(&w.was, NULL, &ret->version);
+    if (rc == MCP_OK && fstat(w.old, &ret->st) == 0 &&
+        editing_version_of(w.old, &ret->st, &ret->version) != MCP_OK)
+        editing_version_make(&ret->st, NULL, &ret->version);
     editing_place_close(&to);
     end(&w);
     return rc;

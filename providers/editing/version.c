@@ -116,6 +116,26 @@ int editing_version_of(int fd, const struct stat *st, editing_version *ret)
     return rc;
 }
 
+/* Returns the part of a version after the time, or NULL if it has no hash. */
+static const char *size_and_hash(const char *version)
+{
+    const char *time = strchr(version, '-');
+    const char *size = time ? strchr(time + 1, '-') : NULL;
+    return size && strchr(size + 1, '-') ? size : NULL;
+}
+
+bool editing_version_same_contents(mcp_str given, const editing_version *now)
+{
+    char text[EDITING_VERSION_SIZE];
+    if (given.len >= sizeof(text))
+        return false;
+    memcpy(text, given.ptr, given.len);
+    text[given.len] = '\0';
+    const char *a = size_and_hash(text), *b = size_and_hash(now->text);
+    size_t inode = strcspn(text, "-") + 1;
+    return a && b && strncmp(text, now->text, inode) == 0 && strcmp(a, b) == 0;
+}
+
 bool editing_version_matches(mcp_str given, const editing_version *now)
 {
     size_t whole = strlen(now->text);

@@ -41,4 +41,7 @@ int editing_version_of(int fd, const struct stat *st, editing_version *ret);
 /* Returns whether `given`, which a caller has sent, names the version `now`. */
 bool editing_version_matches(mcp_str given, const editing_version *now);
 
+/* Returns whether both have the same inode, size and hash, whatever their times are. False without a hash. */
+bool editing_version_same_contents(mcp_str given, const editing_version *now);
+
 #endif

@@ -39,10 +39,14 @@ void files_change_close(files_change *c)
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
+/* Asks a second time before it says no, because what could not be looked at for a moment counts as denied. */
 static mcp_effect effect_on(const files_change *c, mcp_operation operation, const char *uri)
 {
-    return mcp_request_may_do(c->req, operation, MCP_ITEM_RESOURCE, mcp_str_from(uri),
-                              c->exact ? MCP_MAY_EXACT : 0);
+    mcp_effect effect = MCP_EFFECT_DENY;
+    for (int tries = 0; tries < 2 && effect == MCP_EFFECT_DENY; tries++)
+        effect = mcp_request_may_do(c->req, operation, MCP_ITEM_RESOURCE, mcp_str_from(uri),
+                                    c->exact ? MCP_MAY_EXACT : 0);
+    return effect;
 }
 
 /* A file that is moved is also made where it comes to. */

@@ -62,6 +62,12 @@ struct files_change {
     mcp_error error;
 };
 
+/* Returns whether a code of the provider says that the file system failed, and errno says how. */
+static inline bool files_failed(int code)
+{
+    return code == MCP_EIO || code == MCP_EFILES;
+}
+
 /* Answers a call of the tool. `undo` is NULL, or the entry that is taken back, which lives as long as the request. */
 int files_change_call(mcp_request *req, const mcp_json *arguments, files *f,
                       const files_change_kind *kind, const editing_entry *undo);

@@ -9,6 +9,7 @@
 #define _GNU_SOURCE
 #include "change.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -19,6 +20,7 @@
 
 #include <guarded.h>
 #include <hooks.h>
+#include <words.h>
 
 #include "dirs.h"
 
@@ -46,6 +48,13 @@ static int not_served(files_change *c, mcp_str name, bool *replied)
                   len, name.ptr);
 }
 
+/* The file system failed, which is not what "not served" means. */
+static int not_seen(files_change *c, const char *uri, int error, bool *replied)
+{
+    *replied = true;
+    return files_change_refuse(c, editing_failed(&c->error, uri, "looking at it", error));
+}
+
 /* ---- names ----------------------------------------------------------------------------------- */
 
 static const char *uri_of(files_change *c, const files_target *t)
@@ -71,9 +80,12 @@ static int below(files_change *c, size_t root, mcp_str name, files_target *ret)
     return rc;
 }
 
+/* Asks twice, because a file that could not be looked at for a moment counts as denied. */
 static bool may_see(const files_change *c, const char *uri)
 {
-    return uri && mcp_request_may(c->req, MCP_ITEM_RESOURCE, mcp_str_from(uri));
+    mcp_str name = mcp_str_from(uri ? uri : "");
+    return uri && (mcp_request_may(c->req, MCP_ITEM_RESOURCE, name) ||
+                   mcp_request_may(c->req, MCP_ITEM_RESOURCE, name));
 }
 
 /* A relative name means the file of the folder that has it. If it is to be made, the folder must be the only one. */
@@ -139,21 +151,23 @@ const char *files_change_rel(const files_change *c, const files_target *t)
 
 /* ---- what may be written at all -------------------------------------------------------------- */
 
-/* The folders from the top of the root down to the one of the file must not be a repository without a working tree. */
-static bool in_bare(const files_root *root, const char *rel)
+/* The folders from the top of the root down to the one of the file must not be a repository without a working tree.
+ * Returns 0, or an errno. */
+static int in_bare(const files_root *root, const char *rel, bool *bare)
 {
     char folder[COMMON_PATH_MAX] = "";
-    bool bare = false;
     size_t at = 0;
+    *bare = false;
     for (const char *slash = rel;; slash++) {
-        int fd;
-        if (common_beneath_open_dir(root->at, folder, &fd) == MCP_OK) {
-            bare = editing_guarded_bare(fd);
+        int fd, rc = common_beneath_open_dir(root->at, folder, &fd);
+        if (rc == MCP_OK) {
+            *bare = editing_guarded_bare(fd);
             close(fd);
-        }
+        } else if (files_failed(rc))
+            return errno;
         slash = strchr(slash, '/');
-        if (bare || !slash)
-            return bare;
+        if (*bare || !slash)
+            return 0;
         at = (size_t)(slash - rel);
         memcpy(folder, rel, at);
         folder[at] = '\0';
@@ -186,6 +200,7 @@ static int check_name(files_change *c, const files_target *t, const char *path, 
 {
     const editing_guarded *row;
     const char *rel = files_change_rel(c, t), *slash = strrchr(rel, '/');
+    bool bare, hooks;
     editing_guard guard = editing_guarded_look(mcp_str_from(path + 1), &row);
     if (guard == EDITING_NEVER || guard == EDITING_NOT_TEXT) {
         editing_guarded_say(guard, row, &c->error);
@@ -197,10 +212,15 @@ static int check_name(files_change *c, const files_target *t, const char *path, 
         return refuse(c, replied, MCP_EACCESS,
                       "%.300s: a file with such a name is made for a change, and removed again",
                       rel);
-    if (in_bare(files_change_root(c, t), rel))
+    int error = in_bare(files_change_root(c, t), rel, &bare);
+    if (!error)
+        error = editing_in_hooks(path, &hooks);
+    if (error)
+        return not_seen(c, rel, error, replied);
+    if (bare)
         return refuse(c, replied, MCP_EACCESS,
                       "%.300s is in a repository of git, which only git writes", rel);
-    if (editing_in_hooks(path))
+    if (hooks)
         return refuse(c, replied, MCP_EACCESS,
                       "%.300s is in the folder from which git takes the hooks of a repository "
                       "(core.hooksPath); it is never written by a tool",
@@ -224,6 +244,8 @@ static int check_served(files_change *c, const files_target *t, const char *uri,
         rc = files_root_awaits(root, t->rel);
     if (rc == MCP_ENOMEM)
         return rc;
+    if (files_failed(rc))
+        return not_seen(c, uri, errno, replied);
     if (rc != MCP_OK || !may_see(c, uri))
         return not_served(c, mcp_str_from(uri), replied);
     if (c->exists && S_ISDIR(c->st.st_mode))

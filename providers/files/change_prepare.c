@@ -3,12 +3,14 @@
 #define _GNU_SOURCE
 #include "change.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include <patch.h>
 #include <rewrite.h>
+#include <words.h>
 
 #include "content.h"
 
@@ -36,14 +38,19 @@ static bool read_old(files_change *c)
     c->exists = c->rc == MCP_OK;
     if (c->rc == MCP_ENOTFOUND)
         c->rc = MCP_OK;
+    if (files_failed(c->rc))
+        c->rc = editing_failed(&c->error, c->uri, "opening it", errno);
     if (!c->exists)
         return c->rc == MCP_OK;
     files_reader r = {.fd = fd, .limit = c->f->max_read};
     c->rc = (uint64_t)c->st.st_size > r.limit
                 ? MCP_ELIMIT
                 : files_read_whole(&r, (uint64_t)c->st.st_size, &c->old);
+    int error = errno;
     close(fd);
-    if (c->rc == MCP_ELIMIT)
+    if (c->rc == MCP_EIO)
+        c->rc = editing_failed(&c->error, c->uri, "reading it", error);
+    else if (c->rc == MCP_ELIMIT)
         say(c, MCP_ELIMIT, "%.300s has more than %zu bytes, the limit for changes", c->uri,
             c->f->max_read);
     mcp_str bytes = {c->old.ptr ? c->old.ptr : "", c->old.len};
@@ -54,18 +61,27 @@ static bool read_old(files_change *c)
 
 /* ---- whether it may go on -------------------------------------------------------------------- */
 
-/* What is taken back has to be there as the change left it. A change whose end nobody noted is known by its inode. */
-static bool check_undo(files_change *c)
+/* Returns whether the file is as the change left it. A change whose end, or whose version nobody noted is known by its
+ * inode. The time of the inode also changes when a later change failed and was undone. */
+static bool is_as_left(const files_change *c)
 {
     const editing_entry *e = c->undo;
-    uint64_t left = e->fresh_ino ? e->fresh_ino : e->was_ino;
+    if (e->ended && e->now.len)
+        return editing_version_matches(e->now, &c->was) ||
+               editing_version_same_contents(e->now, &c->was);
+    return c->st.st_ino == (e->fresh_ino ? e->fresh_ino : e->was_ino);
+}
+
+/* What is taken back has to be there as the change left it. */
+static bool check_undo(files_change *c)
+{
     bool gone = c->operation == MCP_OPERATION_CREATE;
     if (gone && c->exists)
         say(c, MCP_EEXIST,
             "%.300s exists again, so the file that was deleted is not restored over it", c->uri);
     else if (!gone && !c->exists)
         say(c, MCP_ENOTFOUND, "%.300s does not exist any more", c->uri);
-    else if (!gone && !(e->ended ? editing_version_matches(e->now, &c->was) : c->st.st_ino == left))
+    else if (!gone && !is_as_left(c))
         say(c, MCP_ESTATE,
             "%.300s was changed after that, and its version is %s now: undo the later change first",
             c->uri, c->was.text);
@@ -173,6 +189,8 @@ static void take_back(files_change *c)
     if (c->rc == MCP_ENOTFOUND)
         say(c, MCP_ENOTFOUND,
             "The old contents of %.300s were forgotten, or the journal has dropped them", c->uri);
+    if (c->rc == MCP_EIO)
+        c->rc = editing_failed(&c->error, "the journal of changes", "reading it", errno);
     c->content = (mcp_str){c->changed.ptr ? c->changed.ptr : "", c->changed.len};
 }
 

@@ -10,10 +10,13 @@
 #define _GNU_SOURCE
 #include "change.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <time.h>
 
 #include <mcp/sys/forward.h>
+
+#include <words.h>
 
 enum { USUAL_ENTRIES = 50, MOST_ENTRIES = 1000 };
 
@@ -160,10 +163,16 @@ static bool show(const editing_entry *e, void *user)
     return true;
 }
 
+/* Says that the journal could not be read, or what the error says. */
 static int refuse(mcp_request *req, int rc, const mcp_error *error)
 {
+    mcp_error failed;
     if (rc == MCP_ENOMEM)
         return rc;
+    if (rc == MCP_EIO && !error->text[0]) {
+        (void)editing_failed(&failed, "the journal of changes", "reading or writing it", errno);
+        error = &failed;
+    }
     return mcp_reply_fail(req, MCP_CODE_INTERNAL, "%s",
                           error->text[0] ? error->text : mcp_error_text(rc));
 }

@@ -369,6 +369,7 @@ static void test_bare(void **state)
     tree_dir(&t, "repo/refs");
     assert_true(editing_guarded_bare(fd));
     close(fd);
+    assert_true(editing_guarded_bare(fd)); /* what cannot be looked at */
     tree_remove(&t);
 }
 

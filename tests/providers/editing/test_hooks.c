@@ -2,6 +2,9 @@
 #define _GNU_SOURCE
 #include "hooks.h"
 
+#include <errno.h>
+#include <sys/resource.h>
+
 #include "providers/files/tree.h"
 
 static tree t;
@@ -33,7 +36,9 @@ static void put(const char *rel, const char *text)
 
 static bool in_hooks(const char *rel)
 {
-    return editing_in_hooks(tree_at(&t, rel));
+    bool ret;
+    assert_int_equal(editing_in_hooks(tree_at(&t, rel), &ret), 0);
+    return ret;
 }
 
 static bool config_seals(const char *config)
@@ -125,8 +130,28 @@ static void test_strange(void **state)
     fputs("[core]\nhooksPath = tools/hooks\n", f);
     fclose(f);
     assert_false(in_hooks("home/work/tools/hooks/a"));
-    assert_false(editing_in_hooks("/"));
-    assert_true(editing_in_hooks("no path"));
+    bool ret;
+    assert_int_equal(editing_in_hooks("/", &ret), 0);
+    assert_false(ret);
+    assert_int_equal(editing_in_hooks("no path", &ret), 0);
+    assert_true(ret);
+}
+
+/* What cannot be looked at is not "no folder of hooks". */
+static void test_fails(void **state)
+{
+    struct rlimit limit, none;
+    bool ret;
+    (void)state;
+    put("home/work/.git/config", "[core]\nhooksPath = tools/hooks\n");
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    none = limit;
+    none.rlim_cur = 0;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    int error = editing_in_hooks(tree_at(&t, "home/work/tools/hooks/a"), &ret);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    assert_int_equal(error, EMFILE);
+    assert_true(in_hooks("home/work/tools/hooks/a"));
 }
 
 int main(void)
@@ -135,6 +160,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_spellings, begin, end),
         cmocka_unit_test_setup_teardown(test_where, begin, end),
         cmocka_unit_test_setup_teardown(test_strange, begin, end),
+        cmocka_unit_test_setup_teardown(test_fails, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

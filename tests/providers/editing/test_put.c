@@ -165,6 +165,27 @@ static void test_version_without_hash(void **state)
     assert_false(editing_version_matches(text_of(""), &version));
 }
 
+static void test_same_contents(void **state)
+{
+    static const struct {
+        const char *given, *now;
+        bool same;
+    } rows[] = {
+        {"a1-b2-c3-d4", "a1-b2-c3-d4", true},   {"a1-b2-c3-d4", "a1-bb-c3-d4", true},
+        {"a1-b2-c3-d4", "a1-b2-c3-d5", false},  {"a1-b2-c3-d4", "a1-b2-c4-d4", false},
+        {"a1-b2-c3-d4", "a2-b2-c3-d4", false},  {"a1-b2-c3-d4", "a11-b2-c3-d4", false},
+        {"a1-b2-c3", "a1-b2-c3", false},        {"a1-b2-c3", "a1-b2-c3-d4", false},
+        {"a1-b2-c3-d4", "a1-b2-c3", false},     {"", "a1-b2-c3-d4", false},
+        {"a1-b2-c3-d44", "a1-b2-c3-d4", false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        editing_version now;
+        snprintf(now.text, sizeof(now.text), "%s", rows[i].now);
+        assert_int_equal(editing_version_same_contents(text_of(rows[i].given), &now), rows[i].same);
+    }
+}
+
 /* A change within one tick of the clock has the same times; the hash shows it. */
 static void test_hash(void **state)
 {
@@ -609,6 +630,7 @@ int main(void)
         TEST(test_moves),
         TEST(test_removes),
         TEST(test_version_without_hash),
+        TEST(test_same_contents),
         TEST(test_hash),
         TEST(test_paths),
         TEST(test_needs_openat2),

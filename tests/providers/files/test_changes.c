@@ -229,10 +229,45 @@ static void test_undo(void **state)
     }
 }
 
+static void take_back(mcp_channel *channel, const char *id)
+{
+    char params[200];
+    snprintf(params, sizeof(params), "\"id\":\"%s\"", id);
+    ask(channel, "libmcp/changes/undo", params);
+}
+
+/* A later change that failed and was undone leaves the file as it was, but with another time of its inode. */
+static void test_undo_later(void **state)
+{
+    mcp_server *server;
+    mcp_channel *channel;
+    char id[64], path[200];
+    (void)state;
+    begin();
+    assert_true(start(NULL, &server, &channel));
+    ask(channel, "tools/call", steps[1].params);
+    assert_true(is_done());
+    const char *undo = strstr(reply, "\"undo\":\"");
+    assert_non_null(undo);
+    snprintf(id, sizeof(id), "%.*s", (int)strcspn(undo + 8, "\""), undo + 8);
+    snprintf(path, sizeof(path), "%s/files/a.txt", at.path);
+    assert_int_equal(chmod(path, 0600), 0);
+    tree_file(&at, "files/a.txt", "other contents");
+    take_back(channel, id);
+    assert_non_null(strstr(reply, "undo the later change first"));
+    tree_file(&at, "files/a.txt", steps[1].after);
+    take_back(channel, id);
+    assert_string_equal(contents("a.txt"), steps[1].before);
+    mcp_channel_free(channel);
+    mcp_server_free(server);
+    tree_remove(&at);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_start), cmocka_unit_test(test_calls),
-                                       cmocka_unit_test(test_undo)};
+                                       cmocka_unit_test(test_undo),
+                                       cmocka_unit_test(test_undo_later)};
     fakehost_init(&host);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
