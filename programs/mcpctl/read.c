@@ -44,13 +44,46 @@ static bool put_view(const ctl *c, const reading *r, mcp_str type, mcp_str text)
                                   .plain = style_of(c, STYLE_NONE)});
 }
 
+/* Returns whether the text is that of a file in UTF-16, as the MIME type says, and in which order. */
+static bool is_utf16(mcp_str type, bool *big)
+{
+    const char *charset = type.len ? memmem(type.ptr, type.len, ";charset=utf-16", 15) : NULL;
+    mcp_str order = {charset ? charset + 15 : "",
+                     charset ? (size_t)(type.ptr + type.len - charset) - 15 : 0};
+    *big = mcp_str_eq(order, MCP_STR("be"));
+    return *big || mcp_str_eq(order, MCP_STR("le"));
+}
+
+static void put_unit(uint32_t unit, bool big)
+{
+    char bytes[] = {(char)(unit >> 8), (char)(unit & 0xff)};
+    char turned[] = {bytes[1], bytes[0]};
+    text_put_raw(stdout, (mcp_str){big ? bytes : turned, sizeof(bytes)});
+}
+
+/* A pipe gets the file's bytes. */
+static void put_utf16(mcp_str text, bool big)
+{
+    for (size_t at = 0; at < text.len;) {
+        mcp_char c = mcp_char_at((mcp_str){text.ptr + at, text.len - at});
+        if (c.code >= 0x10000)
+            put_unit(0xd800 + ((c.code - 0x10000) >> 10), big);
+        put_unit(c.code >= 0x10000 ? 0xdc00 + (c.code & 0x3ff) : c.code, big);
+        at += c.size;
+    }
+}
+
 static int put_text(const ctl *c, const reading *r, mcp_str type, mcp_str text)
 {
+    bool big;
     if (put_view(c, r, type, text))
         return EXIT_OK;
     if (r->cut)
         text = part_cut(&r->part, text);
-    put_block(c, text);
+    if (!c->out_is_terminal && is_utf16(type, &big))
+        put_utf16(text, big);
+    else
+        put_block(c, text);
     return EXIT_OK;
 }
 

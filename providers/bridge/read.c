@@ -3,7 +3,7 @@
  *
  * Text becomes text content, whatever its MIME type, because models can read it and hosts refuse
  * unknown types. Images and audio become content of their kind, and everything else an embedded
- * resource.
+ * resource, unless the caller names the charset in which it is a text.
  *
  * A text is cut to the size of an answer (cut.h). What is left of it follows in further calls, by
  * the arguments line or offset, which every text has in this tool: if the resource does not know
@@ -17,6 +17,7 @@
 #include <stdio.h>
 
 #include "cut.h"
+#include "decode.h"
 #include "file_parts.h"
 #include "names.h"
 #include "near.h"
@@ -53,6 +54,7 @@ typedef struct reading {
     bool as_text;             /* the URI has format=text now, because its JSON is too large */
     bool only_json;           /* it does not have this form */
     int64_t size;             /* of a huge file */
+    bool converted;           /* the text is not the resource's bytes, which an offset counts */
     common_ask ask;
     common_near near;
 } reading;
@@ -72,6 +74,11 @@ static uint64_t number(const reading *r, const char *name)
 static bool has_number(const reading *r, const char *name)
 {
     return number(r, name) || mcp_json_int(mcp_json_get(r->arguments, name), -1) >= 0;
+}
+
+static mcp_str charset_of(const reading *r)
+{
+    return mcp_json_string(mcp_json_get(r->arguments, "charset"));
 }
 
 static bool is_file(const reading *r)
@@ -111,6 +118,8 @@ static int put_next(reading *r, const char *member, uint64_t at, const char *res
         mcp_json_put_uint(w, rest, left);
     if (mcp_json_get(r->arguments, "max_tokens"))
         mcp_json_put_uint(w, "max_tokens", number(r, "max_tokens"));
+    if (charset_of(r).len)
+        mcp_json_put_str(w, "charset", charset_of(r));
     mcp_json_end(w);
     int rc = w ? mcp_json_writer_finish(w, &json) : MCP_ENOMEM;
     size_t room = json.len + sizeof(shown) + 100;
@@ -153,7 +162,13 @@ static int put_next_byte(reading *r, const bridge_cut *c, mcp_str whole)
     uint64_t begin = from + (size_t)(c->text.ptr - whole.ptr), end = begin + c->text.len;
     uint64_t length = number(r, "length");
     uint64_t wanted = number(r, "offset") + length;
-    if (!number(r, "line") || r->step == AT_WHOLE)
+    bool by_line = number(r, "line") && r->step != AT_WHOLE;
+    if (!by_line && r->converted)
+        return mcp_reply_textf(r->req,
+                               "Only its first %zu bytes, in UTF-8. A text in another charset "
+                               "cannot be read from within a line: set max_tokens.",
+                               c->text.len);
+    if (!by_line)
         return put_next(r, "offset", end, "length", length && wanted > end ? wanted - end : 0,
                         "Bytes %llu to %llu", (unsigned long long)begin, (unsigned long long)end);
     return put_next(r, "line", number(r, "line") + c->last, NULL, 0,
@@ -206,10 +221,9 @@ static void cut(const reading *r, mcp_str text, bridge_cut *c)
 }
 
 /* With several contents, each is preceded by its URI. */
-static int put_text(reading *r, const mcp_json *content, bool several)
+static int put_text(reading *r, const mcp_json *content, mcp_str text, bool several)
 {
     mcp_str uri = mcp_json_string(mcp_json_get(content, "uri"));
-    mcp_str text = mcp_json_string(mcp_json_get(content, "text"));
     bridge_cut c;
     int rc = MCP_OK;
     if (several)
@@ -242,27 +256,76 @@ static int put_bytes(reading *r, const mcp_json *content, const void *bytes, siz
     return mcp_reply_content(r->req, &c);
 }
 
+/* ---- what is no UTF-8 ---- */
+
+static bool is_shown(const mcp_json *content)
+{
+    mcp_str type = mcp_json_string(mcp_json_get(content, "mimeType"));
+    return is_kind(type, "image/") || is_kind(type, "audio/");
+}
+
+static int too_much(const reading *r, const mcp_json *content, size_t len, size_t most)
+{
+    mcp_str type = mcp_json_string(mcp_json_get(content, "mimeType"));
+    return mcp_reply_tool_error(
+        r->req,
+        "It has %zu bytes of binary data (%.*s), more than this tool returns at once (%zu).%s", len,
+        type.len < 100 ? (int)type.len : 100, type.ptr ? type.ptr : "unknown", most,
+        is_shown(content) ? ""
+                          : " If it is a text, name its charset. Otherwise read a part of a "
+                            "file: offset and length.");
+}
+
+/* How it can be read as a text, if it may be one. */
+static int put_charset_hint(const reading *r, mcp_str bytes)
+{
+    const char *charset = bridge_charset_to_try(bytes);
+    if (!charset)
+        return MCP_OK;
+    return mcp_reply_textf(r->req,
+                           "These bytes are not UTF-8. If they are a text, read it with its "
+                           "charset, such as \"charset\":\"%s\". Tools that change files take "
+                           "charset, too.",
+                           charset);
+}
+
+static int put_binary(reading *r, const mcp_json *content, mcp_str bytes)
+{
+    int rc = put_bytes(r, content, bytes.ptr, bytes.len);
+    return rc == MCP_OK && !is_shown(content) ? put_charset_hint(r, bytes) : rc;
+}
+
+static int put_decoded(reading *r, const mcp_json *content, mcp_str bytes, bool several)
+{
+    editing_text text;
+    mcp_error error;
+    int rc = bridge_decode(bytes, charset_of(r), &r->all->alloc, &text, &error);
+    if (rc == MCP_ENOMEM)
+        return rc;
+    if (rc != MCP_OK)
+        return mcp_reply_tool_error(r->req, "It cannot be read with this charset: %s", error.text);
+    r->converted = true;
+    rc = put_text(r, content, text.text, several);
+    editing_text_close(&text);
+    return rc;
+}
+
 /* A model sees pictures, and hears sound. Base64 of anything else only fills its memory. */
-static int put_blob(reading *r, const mcp_json *content)
+static int put_blob(reading *r, const mcp_json *content, bool several)
 {
     mcp_str blob = mcp_json_string(mcp_json_get(content, "blob"));
-    mcp_str type = mcp_json_string(mcp_json_get(content, "mimeType"));
     const mcp_allocator *alloc = &r->all->alloc;
-    size_t len = blob.len / 4 * 3;
-    bool shown = is_kind(type, "image/") || is_kind(type, "audio/");
-    size_t most = shown ? MOST_BYTES : r->most / 4 * 3;
-    if (len > most)
-        return mcp_reply_tool_error(
-            r->req,
-            "It has %zu bytes of binary data (%.*s), more than this tool returns at once (%zu).%s",
-            len, type.len < 100 ? (int)type.len : 100, type.ptr ? type.ptr : "unknown", most,
-            shown ? "" : " Read a part of a file: offset and length.");
-    void *bytes = common_alloc(alloc, len + 1);
+    bool decodes = charset_of(r).len && !is_shown(content);
+    size_t len = blob.len / 4 * 3, most = is_shown(content) ? MOST_BYTES : r->most / 4 * 3;
+    if (len > most && !decodes)
+        return too_much(r, content, len, most);
+    char *bytes = common_alloc(alloc, len + 1);
     if (!bytes)
         return MCP_ENOMEM;
     int rc = mcp_base64_decode(bytes, blob, &len);
     if (rc == MCP_OK)
-        rc = put_bytes(r, content, bytes, len);
+        rc = decodes ? put_decoded(r, content, (mcp_str){bytes, len}, several)
+                     : put_binary(r, content, (mcp_str){bytes, len});
     common_release(alloc, bytes);
     return rc;
 }
@@ -286,6 +349,15 @@ static int put_version(reading *r, const mcp_json *content)
                                                  .text = mcp_str_from(text), .meta = meta));
 }
 
+static int put_content(reading *r, const mcp_json *content, bool several)
+{
+    mcp_str type = mcp_json_string(mcp_json_get(content, "mimeType"));
+    r->converted = type.len && memmem(type.ptr, type.len, ";charset=utf-16", 15);
+    if (mcp_json_get(content, "blob"))
+        return put_blob(r, content, several);
+    return put_text(r, content, mcp_json_string(mcp_json_get(content, "text")), several);
+}
+
 static int put_contents(reading *r)
 {
     const mcp_json *contents = mcp_json_get(r->ask.result, "contents");
@@ -293,7 +365,7 @@ static int put_contents(reading *r)
     mcp_json_iter it = {0};
     int rc = MCP_OK;
     for (const mcp_json *c; rc == MCP_OK && (c = mcp_json_next(contents, &it, NULL)) != NULL;)
-        rc = mcp_json_get(c, "blob") ? put_blob(r, c) : put_text(r, c, several);
+        rc = put_content(r, c, several);
     if (rc == MCP_OK && !several)
         rc = put_version(r, mcp_json_at(contents, 0));
     return rc;

@@ -110,6 +110,7 @@ static const char read_input[] = OBJECT("\"uri\"",
     "\"uri\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":8192,\"description\":\"A URI, "
     "a template with its placeholders filled in, or a path\"}"
     COMMON_PARTS(PARAMETERS, PARAMETER, PARAMETER) ","
+    "\"charset\":{\"type\":\"string\",\"description\":\"If not UTF-8\"},"
     MAX_TOKENS);
 /* clang-format on */
 

@@ -28,6 +28,7 @@ typedef struct files_cache files_cache;
 typedef struct files_cached {
     mcp_str bytes;
     bool text;
+    const char *charset;     /* of the file, if the bytes are not its own (shown.h); static */
     const char *type;        /* MIME type; borrowed from the files_mime */
     editing_version version; /* empty if it has none: a folder */
 } files_cached;

@@ -20,6 +20,7 @@
 #include "file_parts.h"
 #include "folder.h"
 #include "pieces.h"
+#include "shown.h"
 #include "text.h"
 
 enum {
@@ -38,6 +39,8 @@ typedef struct job {
     struct stat st;
     atomic_bool stop; /* read by the worker */
     common_buffer out;
+    common_buffer text;  /* the same as a text, if the file is in UTF-16 */
+    const char *charset; /* then */
     files_folder folder;
     int rc;
 } job;
@@ -186,9 +189,30 @@ static int read_file(job *j)
     return size > r.limit ? MCP_ELIMIT : files_read_whole(&r, size, &j->out);
 }
 
+/* Whoever asks for bytes gets bytes. */
+static int show(job *j)
+{
+    if (j->part.kind == FILES_BYTES || !j->out.len)
+        return MCP_OK;
+    j->charset = j->part.kind == FILES_WHOLE
+                     ? files_shown_charset((mcp_str){j->out.ptr, j->out.len})
+                     : files_shown_charset_of(j->fd);
+    if (!j->charset)
+        return MCP_OK;
+    int rc = files_shown_decode((mcp_str){j->out.ptr, j->out.len}, j->charset, &j->text);
+    if (rc != MCP_EPARSE)
+        return rc;
+    j->charset = NULL;
+    common_buffer_free(&j->text);
+    return MCP_OK;
+}
+
 static void read_something(job *j)
 {
-    j->rc = S_ISDIR(j->st.st_mode) ? files_folder_write(&j->folder, &j->out) : read_file(j);
+    bool folder = S_ISDIR(j->st.st_mode);
+    j->rc = folder ? files_folder_write(&j->folder, &j->out) : read_file(j);
+    if (j->rc == MCP_OK && !folder)
+        j->rc = show(j);
 }
 
 static void read_work(void *user)
@@ -217,11 +241,13 @@ static bool takes_long(const job *j)
     return bytes > INLINE_BYTES;
 }
 
-/* Returns the largest number of bytes that will be held in memory. */
+/* Returns the largest number of bytes that will be held in memory. A text of UTF-16 has up to three bytes for two. */
 static size_t to_hold(const job *j)
 {
     uint64_t bytes = S_ISDIR(j->st.st_mode) ? 0 : to_look_at(j);
-    return bytes < j->f->max_read ? (size_t)bytes : j->f->max_read;
+    size_t most = bytes < j->f->max_read ? (size_t)bytes : j->f->max_read;
+    bool twice = most && j->part.kind != FILES_BYTES && files_shown_charset_of(j->fd);
+    return twice ? most + most / 2 * 3 : most;
 }
 
 static mcp_str last_name(const job *j)
@@ -232,8 +258,10 @@ static mcp_str last_name(const job *j)
 
 static int reply_content(mcp_request *req, const files *f, mcp_str uri, const files_cached *c)
 {
-    char meta[FILES_META_SIZE];
-    mcp_content content = {.size = sizeof(content), .kind = MCP_CONTENT_TEXT, .mime_type = c->type};
+    char meta[FILES_META_SIZE], type[FILES_TYPE_SIZE];
+    mcp_content content = {.size = sizeof(content),
+                           .kind = MCP_CONTENT_TEXT,
+                           .mime_type = files_shown_type(c->type, c->charset, type)};
     if (c->text) {
         content.text = c->bytes;
     } else {
@@ -269,13 +297,15 @@ static void keep(job *j, const files_cached *content)
 static int reply(job *j)
 {
     bool folder = S_ISDIR(j->st.st_mode);
-    files_cached content = {.bytes = {j->out.ptr ? j->out.ptr : "", j->out.len}};
-    content.text = folder || common_text_check(content.bytes);
+    mcp_str stored = {j->out.ptr ? j->out.ptr : "", j->out.len};
+    files_cached content = {.bytes = j->charset ? (mcp_str){j->text.ptr, j->text.len} : stored,
+                            .charset = j->charset};
+    content.text = folder || j->charset || common_text_check(content.bytes);
     content.type = folder ? FILES_MIME_FOLDER : files_mime_of_name(j->f->mime, last_name(j));
     if (!content.type)
         content.type = files_mime_of_content(content.text);
     if (S_ISREG(j->st.st_mode))
-        editing_version_make(&j->st, is_whole_file(j) ? &content.bytes : NULL, &content.version);
+        editing_version_make(&j->st, is_whole_file(j) ? &stored : NULL, &content.version);
     keep(j, &content);
     return reply_content(j->req, j->f, mcp_str_from(j->uri), &content);
 }
@@ -285,6 +315,7 @@ static void give_back(job *j)
     close(j->fd);
     common_asking_free(&j->folder.asking);
     common_buffer_free(&j->out);
+    common_buffer_free(&j->text);
 }
 
 /* Replies and frees the job's resources. */
@@ -399,6 +430,7 @@ static int read_part(mcp_request *req, files *f, mcp_str uri, files_part part)
     if (rc != MCP_OK)
         return rc;
     common_buffer_init(&j->out, &f->alloc);
+    common_buffer_init(&j->text, &f->alloc);
     set_folder(j);
     if (!part_fits(j)) {
         close(j->fd);

@@ -1,12 +1,14 @@
 /* search.c: the files provider's search source (search.h), which searches by name and by content.
  *
  * A search by content reads whole files one after the other on a worker, up to the largest size
- * that a read may return. Larger files, and files that are not text, are skipped and counted.
+ * that a read may return. Larger files, and files that are not text, are skipped and counted. UTF-16 with
+ * a mark is text.
  */
 #define _GNU_SOURCE
 #include <unistd.h>
 
 #include "content.h"
+#include "shown.h"
 #include "sweep.h"
 #include "text.h"
 
@@ -21,7 +23,7 @@ typedef struct search {
     files_sweep sweep; /* must be the first member */
     search_turn *turn;
     int64_t file_began;
-    common_buffer bytes, uri, name; /* of the current file */
+    common_buffer bytes, text, uri, name; /* of the current file; the text only of UTF-16 */
 } search;
 
 /* ---- by name --------------------------------------------------------------------------------- */
@@ -85,15 +87,31 @@ static int read_text(search *s, int fd, const struct stat *st)
     return files_read_whole(&r, (uint64_t)st->st_size, &s->bytes);
 }
 
+/* Gets the text in which to search. What is no text in its charset stays as it is, and is no text. */
+static int as_text(search *s, mcp_str *ret)
+{
+    *ret = (mcp_str){s->bytes.ptr ? s->bytes.ptr : "", s->bytes.len};
+    const char *charset = files_shown_charset(*ret);
+    common_buffer_free(&s->text);
+    if (!charset)
+        return MCP_OK;
+    int rc = files_shown_decode(*ret, charset, &s->text);
+    if (rc == MCP_OK)
+        *ret = (mcp_str){s->text.ptr, s->text.len};
+    return rc == MCP_EPARSE ? MCP_OK : rc;
+}
+
 /* Searches the contents of a file. Matches found before a time-out are kept. */
 static int search_bytes(search *s, const files_entry *e)
 {
-    search_text t = {
-        .text = {s->bytes.ptr ? s->bytes.ptr : "", s->bytes.len}, .stop = stopped, .user = s};
+    search_text t = {.stop = stopped, .user = s};
+    int rc = as_text(s, &t.text);
+    if (rc != MCP_OK)
+        return rc;
     if (!common_text_check(t.text))
         return skip_file(s, SEARCH_BINARY);
     s->name.len = 0;
-    int rc = put_uri(s, e);
+    rc = put_uri(s, e);
     if (rc == MCP_OK)
         rc = files_put_text(&s->name, e->name);
     if (rc != MCP_OK)
@@ -151,7 +169,7 @@ static void done(files_sweep *sweep)
 {
     search *s = (search *)sweep;
     search_turn *t = s->turn;
-    common_buffer *buffers[] = {&s->bytes, &s->uri, &s->name};
+    common_buffer *buffers[] = {&s->bytes, &s->text, &s->uri, &s->name};
     for (size_t i = 0; i < sizeof(buffers) / sizeof(*buffers); i++)
         common_buffer_free(buffers[i]);
     t->rc = sweep->rc;
@@ -188,7 +206,7 @@ static int run(search_turn *t, void *user)
                   .turn = t};
     if (t->from.len && !files_sweep_take_cursor(f, t->from, &s->sweep.from))
         return t->rc = MCP_EINVAL;
-    common_buffer *buffers[] = {&s->bytes, &s->uri, &s->name};
+    common_buffer *buffers[] = {&s->bytes, &s->text, &s->uri, &s->name};
     for (size_t i = 0; i < sizeof(buffers) / sizeof(*buffers); i++)
         common_buffer_init(buffers[i], &f->alloc);
     return files_sweep_run(&s->sweep);

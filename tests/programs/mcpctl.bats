@@ -413,6 +413,18 @@ KINDS
     "$MCPCTL" read "${uri%a.txt}b.bin" -- "$MCPD" "$folder" | cmp - "$folder/b.bin"
 }
 
+@test "a file in UTF-16 is text, and its bytes in a pipe" {
+    folder=$BATS_TEST_TMPDIR/wide
+    mkdir "$folder"
+    for order in LE BE; do
+        { [ $order = LE ] && printf '\377\376' || printf '\376\377'; printf 'Größe\r\n一𝄞\n' | iconv -f UTF-8 -t UTF-16$order; } >"$folder/$order.txt"
+        "$MCPCTL" read "file://$folder/$order.txt" -- "$MCPD" "$folder" | cmp - "$folder/$order.txt"
+        "$MCPCTL" read --json "file://$folder/$order.txt" -- "$MCPD" "$folder" >"$folder.json"
+        [ "$(jq -j '.contents[0].text' "$folder.json")" = "$(printf '\357\273\277Größe\r\n一𝄞')" ]
+        [ "$(jq -r '.contents[0].mimeType' "$folder.json")" = "text/plain;charset=utf-16${order,,}" ]
+    done
+}
+
 @test "every page of a folder" {
     local folder=$BATS_TEST_TMPDIR/many
     mkdir "$folder"

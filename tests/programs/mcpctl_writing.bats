@@ -84,10 +84,18 @@ promised() { # COMMAND [PLACE]
     cmp files/a.txt <(printf '\357\273\277one\r\ntwo\nthree')
 }
 
+@test "edit: a file in UTF-16 keeps its charset" {
+    writable
+    printf '\377\376a\0\n\0' >files/utf16.txt
+    edits 'sed -i s/a/ä/' utf16.txt
+    [ "$status" -eq 0 ]
+    cmp files/utf16.txt <(printf '\377\376\344\0\n\0')
+}
+
 @test "edit: what is refused" {
     writable
-    printf '\377\376a\0' >files/utf16.txt
-    edits 'touch touched-by-editor' utf16.txt
+    printf 'a\344' >files/latin.txt
+    edits 'touch touched-by-editor' latin.txt
     [[ $status == 5 && $stderr == *'binary, or in a charset'* ]]
     edits 'touch touched-by-editor' 'a.txt?line=2'
     [[ $status == 2 && $stderr == *'a part of a file'* ]]

@@ -165,11 +165,13 @@ static void expect(peer *p, const char *part)
 #define LINE(n, t)  "{\"line\":" n ",\"text\":\"" t "\"}"
 #define IS_ERROR    "\"isError\":true"
 
-static const struct {
+typedef struct tool_call {
     const char *tool, *arguments;
     /* strings that the reply must contain, or must lack if they begin with "!" */
     const char *has[6];
-} calls[] = {
+} tool_call;
+
+static const tool_call calls[] = {
     /* structured content beside the text */
     {"list_resources",
      "",
@@ -274,13 +276,87 @@ static const struct {
     {SEARCH(""), {IS_ERROR}},
 };
 
+static void check_calls(peer *p, const tool_call *rows, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        call(p, rows[i].tool, rows[i].arguments);
+        for (size_t j = 0; j < 6 && rows[i].has[j]; j++)
+            expect(p, rows[i].has[j]);
+    }
+}
+
 static void all_calls(peer *p)
 {
-    for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
-        call(p, calls[i].tool, calls[i].arguments);
-        for (size_t j = 0; j < 6 && calls[i].has[j]; j++)
-            expect(p, calls[i].has[j]);
-    }
+    check_calls(p, calls, sizeof(calls) / sizeof(*calls));
+}
+
+/* ---- texts that are not UTF-8 ----------------------------------------------------------------- */
+
+#define READ(path, more) "read_resource", "\"uri\":\"file://$T/" path "\"" more
+
+static const tool_call charset_calls[] = {
+    {SEARCH("\"query\":\"needle\""),
+     {"{" ENTRY("a/wide.txt") ",\"matches\":[" LINE("2", "needle\xc3\xa4"),
+      "\"searched\":3,\"skipped\":{\"binary\":4}"}},
+    {READ("a/wide.txt", ""), {"\"text\":\"\xef\xbb\xbfx\\nneedle\xc3\xa4\\n", "!blob"}},
+    {READ("a/wide.txt", ",\"line\":2"), {"\"text\":\"needle\xc3\xa4\\n", "!blob"}},
+    {READ("a/latin.txt", ""), {"\"blob\":\"eApHcvbfZQoAAA", "!charset"}},
+    {READ("a/latin.txt", ",\"charset\":\"ISO-8859-1\""), {IS_ERROR, "it has NUL"}},
+    {READ("a/gross.txt", ""), {"\"blob\":\"eApHcvbfZQo=\"", "\\\"charset\\\":\\\"ISO-8859-1\\\""}},
+    {READ("a/gross.txt", ",\"charset\":\"latin1\""),
+     {"\"text\":\"x\\nGr\xc3\xb6\xc3\x9f"
+      "e\\n\"",
+      "!blob"}},
+    {READ("a/gross.txt", ",\"line\":2,\"charset\":\"latin1\""),
+     {"\"text\":\"Gr\xc3\xb6\xc3\x9f"
+      "e\\n\""}},
+    {READ("a/gross.txt", ",\"charset\":\"ISO-2022-JP\""),
+     {IS_ERROR, "cannot be read with this charset: "}},
+    {READ("a/gross.txt", ",\"charset\":\"no such\""),
+     {IS_ERROR, "cannot be read with this charset: "}},
+    {READ("a/plain16.txt", ""), {"\"blob\":", "\\\"charset\\\":\\\"UTF-16LE\\\""}},
+    {READ("a/plain16.txt", ",\"charset\":\"UTF-16LE\""), {"\"text\":\"wide\\n\""}},
+    {READ("b/utf8.md", ",\"charset\":\"latin1\""), {"\"text\":\"\xc3\xa4\\n\""}},
+    /* how to go on */
+    {READ("a/rows.txt", ",\"charset\":\"latin1\",\"max_tokens\":100"),
+     {"\"text\":\"\xc3\xb6 1\\n", "\\\"charset\\\":\\\"latin1\\\"}", "\"libmcp/next\"", "!offset"}},
+    {READ("a/long16.txt", ",\"max_tokens\":100"),
+     {"Only its first 400 bytes", "set max_tokens", "!libmcp/next"}},
+};
+
+static void make_charsets(peer *p)
+{
+    char rows[1000], wide[1002] = "\xff\xfe";
+    size_t len = 0;
+    tree_make(&p->t);
+    tree_bytes(&p->t, "a/wide.txt", "\xff\xfex\0\n\0n\0e\0e\0d\0l\0e\0\xe4\0\n\0", 22);
+    tree_bytes(&p->t, "a/latin.txt",
+               "x\nGr\xf6\xdf"
+               "e\n\0\0",
+               10);
+    tree_file(&p->t, "a/gross.txt",
+              "x\nGr\xf6\xdf"
+              "e\n");
+    tree_bytes(&p->t, "a/plain16.txt", "w\0i\0d\0e\0\n\0", 10);
+    for (int i = 1; i <= 150; i++)
+        len += (size_t)sprintf(rows + len, "\xf6 %d\n", i);
+    tree_file(&p->t, "a/rows.txt", rows);
+    for (size_t i = 2; i < sizeof(wide); i++)
+        wide[i] = i % 2 ? '\0' : 'w';
+    tree_bytes(&p->t, "a/long16.txt", wide, sizeof(wide));
+    tree_file(&p->t, "b/utf8.md", "\xc3\xa4\n");
+    snprintf(p->second, sizeof(p->second), "%s/b", p->t.path);
+}
+
+static void test_charsets(void **state)
+{
+    static peer p;
+    (void)state;
+    make_charsets(&p);
+    assert_int_equal(open_peer(&p, false, NULL), MCP_OK);
+    check_calls(&p, charset_calls, sizeof(charset_calls) / sizeof(*charset_calls));
+    close_peer(&p);
+    tree_remove(&p.t);
 }
 
 static void test_calls(void **state)
@@ -581,6 +657,7 @@ int main(void)
         cmocka_unit_test(test_structured), cmocka_unit_test(test_access),
         cmocka_unit_test(test_long_lines), cmocka_unit_test(test_slices),
         cmocka_unit_test(test_cancel),     cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_charsets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,6 +49,23 @@ static int setup(void **state)
     put("bytes.txt", "a\303", 2);
     put("nul.txt", "a\0b", 3);
     put("empty.bin", "", 0);
+    put("u16.rc", "\xff\xfe\xe4\0\n\0\x0a\x4e\n\0b\0",
+        12); /* ä, a character with the byte of a line feed, b */
+    put("u16be.txt", "\xfe\xff\0a\0\n\x30\x42", 8);
+    put("u16.bad",
+        "\xff\xfe\0\xd8"
+        "a\0",
+        6);
+    put("u16.nul",
+        "\xff\xfe"
+        "a\0\0\0",
+        6);
+    put("u16.half",
+        "\xff\xfe"
+        "a\0b",
+        5);
+    put("u32.txt", "\xff\xfe\0\0\n\0\0\0\x0a\xf4\1\0", 12);
+    put("u16.none", "a\0b\0", 4);
     struct timespec then[2] = {{0, 0}, {951782400, 0}}; /* 2000-02-29 */
     return mkdir("d", 0755) || mkdir("d/e", 0755) || mkfifo("d/fifo", 0644) ||
                    symlink("/etc/passwd", "out") || symlink("lines", "in") ||
@@ -182,6 +199,19 @@ static const struct exchange {
     {READ, URI("/empty.bin"), {"\"mimeType\":\"", "\"text\":\"\"", "!blob"}},
     {READ, URI("/bytes.txt?length=1"), {"\"mimeType\":\"", "\"text\":\"a\"", "!blob"}},
     {READ, URI("/bytes.txt?offset=1"), {"\"mimeType\":\"", "\"blob\":\"ww==\"", "!\"text\""}},
+    /* UTF-16 with a mark is text, but not its bytes */
+    {READ,
+     URI("/u16.rc"),
+     {"\"text\":\"\xef\xbb\xbf\xc3\xa4\\n\xe4\xb8\x8a\\nb\"", ";charset=utf-16le\"", "!blob"}},
+    {READ, URI("/u16.rc?line=2&lines=1"), {"\"text\":\"\xe4\xb8\x8a\\n\"", ";charset=utf-16le\""}},
+    {READ, URI("/u16.rc?tail=1"), {"\"text\":\"b\"", ";charset=utf-16le\""}},
+    {READ, URI("/u16.rc?offset=0"), {"\"blob\":\"//7kAAoACk4KAGIA\"", "!charset"}},
+    {READ, URI("/u16be.txt"), {"a\\n\xe3\x81\x82\"", "\"text/plain;charset=utf-16be\""}},
+    {READ, URI("/u16.bad"), {"\"blob\":\"//4A2GEA\"", "!charset"}},
+    {READ, URI("/u16.nul"), {"\"blob\":\"//5hAAAA\"", "!charset"}},
+    {READ, URI("/u16.half"), {"\"blob\":\"//5hAGI=\"", "!charset"}},
+    {READ, URI("/u32.txt?tail=1"), {"\"blob\":\"CvQBAA==\"", "!charset"}},
+    {READ, URI("/u16.none"), {"\"blob\":\"YQBiAA==\"", "!charset"}},
     {READ, URI("/odd%20%2541%3F%23%C3%A9.txt"), {"\"text\":\"odd\""}},
     {READ, URI("/bad%FFname"), {"\"text\":\"x\""}},
     {READ, URI("/in"), {"\"text\":\"one"}},

@@ -1,15 +1,19 @@
 /* Random text in UTF-8, UTF-16 and UTF-32, with and without a byte order mark, and ranges of its
- * lines and bytes. The model encodes each line by itself, and knows where each begins. */
+ * lines and bytes. The model encodes each line by itself, and knows where each begins. What is shown
+ * as the text of UTF-16 is in UTF-16 what was stored. */
 #define _GNU_SOURCE
+#include <utf16.h>
+
 #include "content.h"
 #include "dice.h"
 #include "rounds.h"
+#include "shown.h"
 #include "tree.h"
 
 enum { FILES = 150, RANGES = 12, MAX_LINES = 2000, MAX_BYTES = 4 << 20 };
 
 static unsigned char bytes[MAX_BYTES];
-static size_t begins[MAX_LINES + 1], n_lines, len, n_read;
+static size_t begins[MAX_LINES + 1], n_lines, len, n_read, n_shown;
 
 static void put_unit(uint32_t c, size_t width, bool big)
 {
@@ -74,6 +78,29 @@ static void make(size_t width, bool big, bool mark)
     begins[n_lines] = len;
 }
 
+static bool is_utf16, is_big; /* with a mark */
+
+/* The lines of UTF-16 as text are the same characters. */
+static void check_shown(int fd, mcp_str stored)
+{
+    common_buffer text, back;
+    const char *charset = files_shown_charset_of(fd);
+    assert_int_equal(charset != NULL, is_utf16);
+    if (!charset)
+        return;
+    common_buffer_init(&text, NULL);
+    common_buffer_init(&back, NULL);
+    assert_int_equal(files_shown_decode(stored, charset, &text), MCP_OK);
+    assert_int_equal(editing_utf16_encode((mcp_str){text.ptr ? text.ptr : "", text.len}, is_big,
+                                          SIZE_MAX, &back),
+                     MCP_OK);
+    assert_int_equal(back.len, stored.len);
+    assert_true(!stored.len || memcmp(back.ptr, stored.ptr, stored.len) == 0);
+    n_shown++;
+    common_buffer_free(&text);
+    common_buffer_free(&back);
+}
+
 static void check(const char *what, int fd, uint64_t a, uint64_t b, size_t from, size_t to)
 {
     const files_reader r = {.fd = fd, .limit = SIZE_MAX};
@@ -88,6 +115,8 @@ static void check(const char *what, int fd, uint64_t a, uint64_t b, size_t from,
         fail_msg("%s %llu, %llu of %zu lines and %zu bytes: %zu bytes, not those from %zu to %zu",
                  what, (unsigned long long)a, (unsigned long long)b, n_lines, len, out.len, from,
                  to);
+    if (*what != 'b')
+        check_shown(fd, (mcp_str){out.ptr ? out.ptr : "", out.len});
     common_buffer_free(&out);
     n_read++;
 }
@@ -113,14 +142,19 @@ static void test_forms(void **state)
     (void)state;
     tree_make(&t);
     for (unsigned i = 0; i < rounds(FILES); i++) {
-        make(widths[dice(3)], dice(2), dice(2));
+        size_t width = widths[dice(3)];
+        bool mark = dice(2);
+        is_big = dice(2);
+        is_utf16 = width == 2 && mark;
+        make(width, is_big, mark);
         int fd = open(tree_at(&t, "f"), O_RDWR | O_CREAT | O_TRUNC, 0600);
         assert_true(fd >= 0 && write(fd, bytes, len) == (ssize_t)len);
         check_ranges(fd);
         close(fd);
     }
     tree_remove(&t);
-    print_message("# %zu parts\n", n_read);
+    print_message("# %zu parts, %zu of them lines of UTF-16\n", n_read, n_shown);
+    assert_true(n_shown > FILES / 10);
 }
 
 /* What is not text in such a form has lines of bytes. */
@@ -140,6 +174,7 @@ static void test_bytes(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         int fd = open(tree_at(&t, "f"), O_RDWR | O_CREAT | O_TRUNC, 0600);
         len = cases[i].len;
+        is_utf16 = false;
         memcpy(bytes, cases[i].text, len);
         assert_true(write(fd, bytes, len) == (ssize_t)len);
         check("lines", fd, 1, 1, 0, cases[i].second);
