@@ -39,6 +39,7 @@ set(mcp_loads
     "programs/postgres waits 30"
     "test_access_generated waits 25"
     "programs/git_attacks_near waits 25"
+    "hostile/inject waits 25"
     "programs/git waits 25"
     "programs/git_attacks waits 25"
     "programs/postgres_network waits 25"

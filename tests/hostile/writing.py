@@ -41,9 +41,9 @@ class Client:
 
 
 class Stdio(Client):
-    def __init__(self, args, folder):
+    def __init__(self, args, folder, **more):
         self.folder = folder
-        self.process = start(["--stdio", *args], folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.process = start(["--stdio", *args], folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, **more)
 
     def ask(self, method, params, name=""):
         message = self.message(method, params)
