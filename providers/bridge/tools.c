@@ -80,7 +80,7 @@ static const char search_input[] = OBJECT("\"query\"",
     UNDER ","
     PATTERN("files") ","
     BOUNDED("limit", "1", "1000", "Lines; default 100") ","
-    BOUNDED("per_file", "1", "1000", "Lines of each file; default 20") ","
+    BOUNDED("per_file", "1", "1000", "Of each file; default 20") ","
     MAX_TOKENS ","
     CURSOR);
 
@@ -108,7 +108,7 @@ static const char search_output[] = OBJECT("\"files\",\"searched\",\"skipped\"",
 
 static const char read_input[] = OBJECT("\"uri\"",
     "\"uri\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":8192,\"description\":\"A URI, "
-    "a template with its placeholders filled in, or a path\"}"
+    "a template filled in, or a path\"}"
     COMMON_PARTS(PARAMETERS, PARAMETER, PARAMETER) ","
     "\"charset\":{\"type\":\"string\",\"description\":\"If not UTF-8\"},"
     MAX_TOKENS);

@@ -51,7 +51,7 @@ static void run_method(mcp_request *req)
     if (mcp__audit_fails(req->server, method)) {
         outcome = mcp_reply_fail_data(req, MCP__INTERNAL_ERROR, NO_AUDIT_DATA, "%s", no_audit);
     } else if (method && (method->revisions & mcp__revision_bit(req->revision)) &&
-        is_offered(req->server, method)) {
+               is_offered(req->server, method)) {
         req->method = method;
         if (!method->long_lived)
             mcp__build_take(req);
