@@ -10,9 +10,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Errors are for callers, who need not know where it is. */
+static const char what[] = "the journal of changes";
+
 int editing_journal_failed(mcp_error *err, const char *step, int error)
 {
-    return editing_failed(err, "the journal of changes", step, error);
+    return editing_failed(err, what, step, error);
 }
 
 /* ---- the folder ---------------------------------------------------------------------------------------------- */
@@ -54,19 +57,19 @@ static int open_folder(const char *folder)
     return open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-static int check_folder(int fd, const char *folder, mcp_error *err)
+static int check_folder(int fd, mcp_error *err)
 {
     struct stat st;
     if (fstat(fd, &st) < 0)
-        return editing_failed(err, folder, "reading the status of the journal's folder", errno);
+        return editing_failed(err, what, "reading the status of its folder", errno);
     if (st.st_uid != geteuid())
-        return editing_refuse(err, MCP_EACCESS, folder,
-                              "the journal's folder belongs to another user (%lu); name one of "
+        return editing_refuse(err, MCP_EACCESS, what,
+                              "its folder belongs to another user (%lu); name one of "
                               "your own with --journal",
                               (unsigned long)st.st_uid);
     if (st.st_mode & 077)
-        return editing_refuse(err, MCP_EACCESS, folder,
-                              "others may read or write the journal's folder (mode %03o), and it "
+        return editing_refuse(err, MCP_EACCESS, what,
+                              "others may read or write its folder (mode %03o), and it "
                               "has old contents of files; use chmod 700",
                               (unsigned)st.st_mode & 0777);
     return MCP_OK;
@@ -76,19 +79,19 @@ static int take_folder(editing_journal *j, const char *folder, mcp_error *err)
 {
     int error = make_folder(folder);
     if (error)
-        return editing_failed(err, folder, "making the journal's folder", error);
+        return editing_failed(err, what, "making its folder", error);
     j->folder = open_folder(folder);
     if (j->folder < 0 && (errno == ENOTDIR || errno == ELOOP))
-        return editing_refuse(err, MCP_EACCESS, folder,
-                              "the journal's folder is a link or no folder; name a folder with "
+        return editing_refuse(err, MCP_EACCESS, what,
+                              "its folder is a link or no folder; name a folder with "
                               "--journal");
     if (j->folder < 0)
-        return editing_failed(err, folder, "opening the journal's folder", errno);
-    int rc = check_folder(j->folder, folder, err);
+        return editing_failed(err, what, "opening its folder", errno);
+    int rc = check_folder(j->folder, err);
     if (rc != MCP_OK)
         return rc;
     j->lock = openat(j->folder, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-    return j->lock < 0 ? editing_failed(err, folder, "opening the journal's lock", errno) : MCP_OK;
+    return j->lock < 0 ? editing_failed(err, what, "opening its lock", errno) : MCP_OK;
 }
 
 /* ---- the object ---------------------------------------------------------------------------------------------- */

@@ -5,6 +5,8 @@
 #define _GNU_SOURCE
 #include "change.h"
 
+#include <stdio.h>
+
 #define URI                                                                                     \
     "\"uri\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":8192,\"description\":\"URI or " \
     "path of the file\"}"
@@ -155,12 +157,21 @@ static const mcp_default defaults[] = {
     MCP_DEFAULT(mcp_files_changes, journal_size, 256 << 20),
 };
 
+/* Where the journal is concerns the operator alone, so only the log says it. */
 int files_changes_open(files *f, mcp_error *error)
 {
+    char line[600];
     files_changes *all = f->changes;
-    return all->journal ? MCP_OK
-                        : editing_journal_open(all->options.journal, all->options.journal_size,
-                                               &f->alloc, &all->journal, error);
+    const mcp_host *host = mcp_server_host(f->server);
+    if (all->journal)
+        return MCP_OK;
+    int rc = editing_journal_open(all->options.journal, all->options.journal_size, &f->alloc,
+                                  &all->journal, error);
+    if (rc == MCP_OK || rc == MCP_ENOMEM || !host || !host->log)
+        return rc;
+    snprintf(line, sizeof(line), "%.250s: %s", all->options.journal, error->text);
+    host->log("error", line, host->user);
+    return rc;
 }
 
 void files_changes_free(files *f)

@@ -269,6 +269,17 @@ answers() { # ACTION CONTENT: repeats the call with an answer to its question
     [[ $output == *'the journal of changes would be in files, which is served: give another folder with --journal'* ]]
 }
 
+@test "what is wrong with the journal is in the log, and callers are not told where it is" {
+    mkdir -m 0755 open
+    talk modern "$MCPD" --journal open 'files?write=**'
+    tool write_file '{"uri":"b.txt","text":""}'
+    refused '^the journal of changes: others may read or write its folder'
+    [[ "$heard" != */open* ]]
+    hush
+    [ ! -e files/b.txt ]
+    grep -q '/open: the journal of changes: others may read or write its folder (mode 755)' talk.log
+}
+
 changes() { result libmcp/changes/list "${1:-{\}}"; }
 
 @test "a person takes changes back, with today's rules and versions" {
