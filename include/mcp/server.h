@@ -382,7 +382,7 @@ typedef struct mcp_usage {
  * for "other". `usage` is valid during the call, which must not change the server. The metrics of
  * items that access rules (mcp/access.h) hide from `identity` (NULL if anonymous) are added to
  * "other". Access to a tool is checked by its name, and to a mount by its prefix; a prefix that is
- * only a scheme is never hidden. The number of names never exceeds the number of tools and mounts
+ * only a scheme without "+" is never hidden. The number of names never exceeds the number of tools and mounts
  * that are registered or still have requests in flight, whatever peers send. Durations are measured
  * with the host's clock (mcp_host.now_us, or else now). Without a host they are measured with the times that are passed to the
  * channels, so a handler that answers at once takes no time. */

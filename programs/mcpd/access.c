@@ -120,17 +120,19 @@ static int read_effect(config *c, const mcp_json *value, const char *pointer, ac
 {
     mcp_str effect = mcp_json_string(mcp_json_get(value, "effect"));
     const mcp_json *operations = mcp_json_get(value, "operations");
+    const mcp_json *metrics = mcp_json_get(value, "metrics");
     r->effect = mcp_str_eq(effect, MCP_STR("allow")) ? MCP_EFFECT_ALLOW
                 : mcp_str_eq(effect, MCP_STR("ask")) ? MCP_EFFECT_ASK
                                                      : MCP_EFFECT_DENY;
     r->operations = read_operations(operations);
-    r->metrics = mcp_json_bool(mcp_json_get(value, "metrics"), false);
-    r->everything = !r->metrics;
+    r->names = mcp_str_eq(mcp_json_string(metrics), MCP_STR("names"));
+    r->metrics = mcp_json_bool(metrics, false) || (r->names && r->effect == MCP_EFFECT_ALLOW);
+    r->everything = !metrics;
     if (r->effect == MCP_EFFECT_ASK && (r->operations & ACCESS_SEEING))
         return config_wrong(c, MCP_EINVAL, pointer,
                             "ask is for operations that change something: name them in operations "
                             "(create, change, move, delete, commit), without read and call");
-    if (r->metrics && operations)
+    if (metrics && operations)
         return config_wrong(c, MCP_EINVAL, pointer,
                             "metrics can only be seen: leave out operations, or make two rules");
     return MCP_OK;
@@ -297,6 +299,8 @@ bool access_covers(const access_rule *r, unsigned item, mcp_str name)
         return true;
     if (item == ACCESS_METRICS)
         return r->metrics;
+    if (item == ACCESS_NAMES)
+        return r->names || (r->metrics && r->effect == MCP_EFFECT_DENY);
     if (!r->has[item])
         return false;
     return item == MCP_ITEM_RESOURCE ? covers_resource(r, name) : globs_match(&r->what[item], name);
@@ -334,6 +338,12 @@ static decision decide_by(const access_rule *r, const mcp_identity *identity, tr
     return r->asks && about == YES && mcp_identity_issuer(identity) ? ASKED : DENIED;
 }
 
+/* What no rule decides: only the names in /metrics have to be allowed. */
+static decision undecided(unsigned item)
+{
+    return item == ACCESS_NAMES ? DENIED : ALLOWED;
+}
+
 /* Finds the rule that decides. If it is unknown whether a rule is about the caller, the rule counts
  * only if it refuses the caller. *ret is the rule of which ASKED asks for scopes. */
 static decision decide(const access_rules *rules, const mcp_identity *identity, unsigned item,
@@ -359,7 +369,7 @@ static decision decide(const access_rules *rules, const mcp_identity *identity, 
             return d == DENIED && *ret ? ASKED : d;
     }
     *ret = NULL;
-    return ALLOWED;
+    return undecided(item);
 }
 
 bool access_may(const mcp_identity *identity, mcp_item item, mcp_str name, void *user)
@@ -378,4 +388,11 @@ bool access_may_see_metrics(const mcp_identity *identity, const access_rules *ru
 {
     const access_rule *r;
     return !rules || decide(rules, identity, ACCESS_METRICS, (mcp_str){0}, &r) == ALLOWED;
+}
+
+bool access_may_see_names(const mcp_identity *identity, const access_rules *rules)
+{
+    const access_rule *r;
+    return !access_restricts(rules) ||
+           decide(rules, identity, ACCESS_NAMES, (mcp_str){0}, &r) == ALLOWED;
 }

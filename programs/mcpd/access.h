@@ -40,6 +40,9 @@ bool access_grants_any(const access_rules *rules);
 bool access_grants(const access_rules *rules, const mcp_identity *identity);
 /* Returns whether a caller may see /metrics. `rules` may be NULL. */
 bool access_may_see_metrics(const mcp_identity *identity, const access_rules *rules);
+/* Returns whether it sees the names of all tools and sources there, also of those that it may not use.
+ * `rules` may be NULL. */
+bool access_may_see_names(const mcp_identity *identity, const access_rules *rules);
 
 typedef struct notes notes;
 

@@ -10,7 +10,9 @@
 
 enum {
     ACCESS_ITEMS = MCP_ITEM_TOOL + 1,
-    ACCESS_METRICS = ACCESS_ITEMS /* /metrics, which is no item of the protocol */
+    /* These are no items of the protocol. */
+    ACCESS_METRICS = ACCESS_ITEMS, /* /metrics */
+    ACCESS_NAMES,                  /* the names in it, also of what the caller may not use */
 };
 
 /* The operations of a rule as a set. */
@@ -23,7 +25,8 @@ typedef struct access_rule {
     mcp_effect effect;
     const char *scopes; /* that the things need; NULL if none */
     const char *asks;   /* the scopes of a challenge, with those of all requests; NULL: none */
-    bool everything, metrics;
+    bool everything;
+    bool metrics, names; /* /metrics; the names of all tools and sources in it */
     bool has[ACCESS_ITEMS];
     globs what[ACCESS_ITEMS];
 } access_rule;

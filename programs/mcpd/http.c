@@ -21,8 +21,8 @@
 #include "log.h"
 #include "process.h"
 #include "reload.h"
+#include "scrape.h"
 #include "secret.h"
-#include "supervisor/board.h"
 #include "supervisor/line.h"
 #include "supervisor/start.h"
 #include "upstreams.h"
@@ -132,7 +132,7 @@ static void metrics(void (*add)(mcp_str text, void *arg), void *arg, void *user)
     bus_metrics(e->server, add, arg);
     if (e->offer) {
         isolate_metrics(e->offer, add, arg);
-        upstreams_metrics(e->offer->rules != NULL, add, arg);
+        upstreams_metrics(add, arg);
     }
     if (!*e->watching)
         return;
@@ -148,30 +148,12 @@ static void metrics(void (*add)(mcp_str text, void *arg), void *arg, void *user)
         add_figure(&figures[i], add, arg);
 }
 
-/* The rules for what a caller may see in the metrics of other workers. */
-typedef struct viewer {
-    const mcp_identity *identity;
-    access_rules *rules;
-} viewer;
-
-static bool may_show(bool tool, mcp_str name, void *user)
-{
-    const viewer *v = user;
-    if (mcp_str_eq(name, MCP_STR("other")) || (!tool && name.len && name.ptr[name.len - 1] == ':'))
-        return true;
-    return access_may(v->identity, tool ? MCP_ITEM_TOOL : MCP_ITEM_RESOURCE, name, v->rules);
-}
-
 static void merge_metrics(mcp_http *http, const mcp_identity *identity, mcp_str text,
                           void (*add)(mcp_str text, void *arg), void *arg, void *user)
 {
     const endpoint *e = user;
-    viewer v = {identity, e->offer->rules};
-    merge_filter filter = {.may = v.rules ? may_show : NULL, .user = &v};
-    size_t index = 0;
-    while (index < e->at->count && mcp_listener_http(e->at->items[index]) != http)
-        index++;
-    board_sum(e->life->board, e->at, index, text, &filter, add, arg);
+    scrape_answer(&(scrape){identity, e->offer->rules, e->life->board, e->at, http}, text, add,
+                  arg);
 }
 
 static bool may_see_metrics(const mcp_identity *identity, void *user)
@@ -224,7 +206,7 @@ static int listen_at(const settings *s, const char *address, endpoint *e, mcp_lo
         .resource_server = e->logins->oauth,
         .public_url = e->logins->public_url,
         .metrics = metrics,
-        .merge_metrics = is_worker ? merge_metrics : NULL,
+        .merge_metrics = e->offer ? merge_metrics : NULL,
         .may_see_metrics = may_see_metrics,
         .log = log_wants_requests() || audit_is_on(e->logins->audit) ? on_request : NULL,
         .user = e,

@@ -12,7 +12,7 @@ int isolate_mount(offer *o, const mcp_module *module, mcp_server *server, const 
 /* Like modules_try(), but the module checks and mounts the source in a process of its own. */
 int isolate_try(offer *o, const mcp_module *module, const char *text, const mcp_json *options,
                 const char *name, mcp_error *error);
-/* Calls add() with the metrics of these processes, as Prometheus text. */
+/* Calls add() with the metrics of these processes, as Prometheus text with all names. */
 void isolate_metrics(const offer *o, void (*add)(mcp_str text, void *arg), void *arg);
 
 #endif

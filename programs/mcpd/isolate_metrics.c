@@ -30,12 +30,12 @@ typedef struct writing {
 static void put_each(const mcp_isolated_state *state, void *user)
 {
     writing *w = user;
-    metric_put(&w->to, w->metric, state->process.name, state);
+    metric_put(&w->to, w->metric, state->prefix, state);
 }
 
 void isolate_metrics(const offer *o, void (*add)(mcp_str text, void *arg), void *arg)
 {
-    metric_sink to = {.add = add, .arg = arg, .numbers = o->rules != NULL};
+    metric_sink to = {.add = add, .arg = arg};
     for (size_t i = 0; i < sizeof(metrics) / sizeof(*metrics); i++)
         mcp_isolated_each(&o->isolated, put_each, &(writing){to, &metrics[i]});
 }

@@ -23,11 +23,7 @@ static void begin(metric_sink *to, const metric *m, const char *source)
     if (!to->begun && n > 0)
         to->add((mcp_str){text, (size_t)n}, to->arg);
     to->begun = true;
-    to->count++;
-    if (to->numbers)
-        snprintf(to->label, sizeof(to->label), "%zu", to->count);
-    else
-        escape(source, to->label, sizeof(to->label));
+    escape(source, to->label, sizeof(to->label));
 }
 
 static uint64_t number(const void *at, size_t width)
@@ -60,9 +56,4 @@ void metric_put(metric_sink *to, const metric *m, const char *source, const void
         put(to, m, NULL, number(at, m->width));
     for (size_t i = 0; m->word && (word = m->word(i)) != NULL; i++)
         put(to, m, word, number(at + i * m->width, m->width));
-}
-
-void metric_skip(metric_sink *to)
-{
-    to->count++;
 }

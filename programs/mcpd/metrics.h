@@ -1,4 +1,6 @@
-/* metrics.h: writes the metrics of sources as Prometheus text. */
+/* metrics.h: writes the metrics of sources as Prometheus text. The label "source" is the prefix of the
+ * URIs, as in the families of the library, so that queries can join them; scrape.c hides it from callers
+ * who may not see it. */
 #ifndef MCPD_METRICS_H
 #define MCPD_METRICS_H
 
@@ -6,14 +8,12 @@
 
 #include <mcp/mcp.h>
 
-/* Receives the text of one metric. The caller sets `add`, `arg` and `numbers`. The other members
- * are private. */
+/* Receives the text of one metric. The caller sets `add` and `arg`. The other members are
+ * private. */
 typedef struct metric_sink {
     void (*add)(mcp_str text, void *arg);
     void *arg;
-    bool numbers; /* sources are labelled with numbers, because their names may be secret */
     bool begun;
-    size_t count;
     char label[500];
 } metric_sink;
 
@@ -33,7 +33,5 @@ typedef struct metric {
 /* Writes the lines of the next source, which is in this state. The first call also writes the HELP
  * and TYPE lines. */
 void metric_put(metric_sink *to, const metric *m, const char *source, const void *state);
-/* Skips a source. The following sources keep their numbers. */
-void metric_skip(metric_sink *to);
 
 #endif

@@ -221,17 +221,13 @@ typedef struct writing {
 static void put_each(const mcp_upstream_state *state, void *user)
 {
     writing *w = user;
-    char source[64];
-    snprintf(source, sizeof(source), "mcp:%s", state->name);
-    if (w->metric->program && !state->program)
-        metric_skip(&w->to);
-    else
-        metric_put(&w->to, w->metric, source, state);
+    if (!w->metric->program || state->program)
+        metric_put(&w->to, w->metric, state->prefix, state);
 }
 
-void upstreams_metrics(bool numbers, void (*add)(mcp_str text, void *arg), void *arg)
+void upstreams_metrics(void (*add)(mcp_str text, void *arg), void *arg)
 {
-    metric_sink to = {.add = add, .arg = arg, .numbers = numbers};
+    metric_sink to = {.add = add, .arg = arg};
     for (size_t i = 0; i < sizeof(metrics) / sizeof(*metrics); i++)
         mcp_upstream_each(&mounted, put_each, &(writing){to, &metrics[i]});
 }

@@ -29,8 +29,7 @@ void upstreams_visit_tools(mcp_upstream_tool_fn *fn, void *user);
 void upstreams_introduce(const mcp_request *req, FILE *to);
 /* Returns whether there are such sources. */
 bool upstreams_any(void);
-/* Calls add() with the metrics of these sources, as Prometheus text. If `numbers` is set, the
- * sources are labelled with numbers instead of names. */
-void upstreams_metrics(bool numbers, void (*add)(mcp_str text, void *arg), void *arg);
+/* Calls add() with the metrics of these sources, as Prometheus text with all names. */
+void upstreams_metrics(void (*add)(mcp_str text, void *arg), void *arg);
 
 #endif

@@ -137,7 +137,8 @@ void mcp_isolated_each(const mcp_isolated_group *group,
                        void (*each)(const mcp_isolated_state *state, void *user), void *user)
 {
     for (const isolated *r = group->first; r; r = r->next) {
-        mcp_isolated_state state = {.process.size = sizeof(state.process),
+        mcp_isolated_state state = {.prefix = r->n_prefixes ? r->prefixes[0].text : r->options.name,
+                                    .process.size = sizeof(state.process),
                                     .refused = r->n_kills,
                                     .failed =
                                         r->failure.text[0] != 0, /* also while it is tried again */

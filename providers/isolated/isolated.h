@@ -99,6 +99,7 @@ int mcp_isolated_mount(mcp_server *server, const mcp_isolated_options *options, 
 
 /* The current state of a source. */
 typedef struct mcp_isolated_state {
+    const char *prefix; /* of its URIs, or the first of them; its name if it has none yet */
     mcp_service_state process;
     size_t refused;   /* number of requests that are refused now because they ended a process */
     bool failed;      /* the last process could not mount the source */

@@ -49,6 +49,7 @@ static mcp_upstream_state state_of(const upstream *up)
     mcp_upstream_state state = up->totals;
     state.size = sizeof(state);
     state.name = up->options.name;
+    state.prefix = *up->prefix ? up->prefix : up->options.name;
     state.program = up->options.argv != NULL;
     for (const upstream_session *s = up->sessions; s; s = s->next) {
         state.sessions += !s->failed;

@@ -280,6 +280,7 @@ typedef enum mcp_upstream_limit {
 typedef struct mcp_upstream_state {
     size_t size; /* set by the library */
     const char *name;
+    const char *prefix;   /* of its URIs, "mcp+NAME:"; NAME if it has none (transparent) */
     bool program;         /* the server is a program, not an HTTP endpoint */
     size_t sessions;      /* number of open sessions */
     size_t subscriptions; /* number of resources that all sessions watch */

@@ -263,7 +263,7 @@ def left_out(kind):
 
 
 def count(metric, **labels):
-    return metric + r"\{%s\} [1-9]" % ",".join('%s="%s"' % label for label in labels.items())
+    return metric + r"\{%s\} [1-9]" % ",".join('%s="%s"' % (name, re.escape(value)) for name, value in labels.items())
 
 
 def whole(kind, way, make, harm, ask, answer, why, **more):
@@ -373,19 +373,19 @@ FAILURES = {
 }
 ROWS += [Row("%s-%s" % (transport, way), server_of(transport, way), nothing, call("ill_x"), THERE + ".*(%s)" % why,
              "mcp:ill: a request failed: .*(%s)" % why,
-             count("mcp_upstream_requests_total", source="mcp:ill", outcome="unreachable"), why if way == "many" else "")
+             count("mcp_upstream_requests_total", source=ENTRY["mcp"], outcome="unreachable"), why if way == "many" else "")
          for transport in ("stdio", "http") for way, why in FAILURES.items() if (transport, way) != ("stdio", "status")]
 for transport in ("stdio", "http"):
     ROWS += [
         Row(transport + "-slow", server_of(transport, "slow"), nothing, call("ill_x"), "good"),
         whole("mcp", transport + "-silent", server_of(transport, "silent"), nothing, read("mcp+ill:x:/r"), THERE, THERE),
         Row(transport + "-mute", server_of(transport, "silent"), nothing, call("ill_x"), THERE,
-            metric=count("mcp_upstream_requests_total", source="mcp:ill", outcome="unreachable")),
+            metric=count("mcp_upstream_requests_total", source=ENTRY["mcp"], outcome="unreachable")),
         Row(transport + "-never", server_of(transport, "never", call_ms=1000), call_in_vain, call("ill_x"), THERE + ".*" + SLOW,
             "mcp:ill: a request failed: " + SLOW,
-            metric=count("mcp_upstream_requests_total", source="mcp:ill", outcome="unreachable")),
+            metric=count("mcp_upstream_requests_total", source=ENTRY["mcp"], outcome="unreachable")),
     ]
 ROWS += [Row("stdio-frozen", server_of("stdio", "frozen", call_ms=1000, ping_ms=1000), call_in_vain, call("ill_x"),
              THERE + ".*(%s|it answered neither a request in time nor a ping)" % SLOW,
              "mcp:ill: it has answered neither tools/call of x in time nor a ping within 1.000 s, so it is ended",
-             count("mcp_upstream_process_hung_total", source="mcp:ill"))]
+             count("mcp_upstream_process_hung_total", source=ENTRY["mcp"]))]

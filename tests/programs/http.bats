@@ -15,11 +15,11 @@ teardown() {
     [ -z "$server" ] || kill -KILL "$server" 2>/dev/null || true
 }
 
-# serve OPTION...: starts mcpd; sets $base to its address and $log to the file of its output
+# serve OPTION...: starts mcpd with "project", or with $served if that is set; sets $base to its address and $log to the file of its output
 serve() {
     log=$BATS_TEST_TMPDIR/log
     : > "$log" # remove the lines of the previous server
-    "$MCPD" "$@" project 2> "$log" 3>&- &
+    "$MCPD" "$@" ${served-project} 2> "$log" 3>&- &
     server=$!
     local i
     for ((i = 0; i < 3000; i++)); do
@@ -452,6 +452,54 @@ EOF
     look
     [ -z "$(sample 'tool="hello"' "$bob")" ]
     [ "$(sample 'mcp_tool_calls_total{tool="other",result="ok"}' "$bob")" = 2 ]
+    finish
+}
+
+@test "/metrics: one label for a source in all families; a rule lets a scraper see names that it may not use" {
+    local ada=0123456789abcdef0123456789abcdef bob=abcdef0123456789abcdef0123456789 prom=aaaaaaaaaaaaaaaabbbbbbbbbbbbbbbb rules i served=
+    rules='[{"principal": "bob", "effect": "deny", "resources": ["mcp+far:**", "sqlite://db/**"], "tools": "hello"},
+        {"principal": "prom", "effect": "deny"}, {"principal": "prom", "effect": "allow", "metrics": "names"}]'
+    sqlite3 db.db 'CREATE TABLE t(a)'
+    make() { # SOURCE...: writes the configuration, with further sources before the others
+        jq -n --arg mcpd "$MCPD" --arg ada "$ada" --arg bob "$bob" --arg prom "$prom" --argjson rules "$rules" '{tokens: {$ada, $bob, $prom},
+            access: $rules, tools: [{name: "hello", command: ["echo", "hello"]}],
+            sources: (["project"] + $ARGS.positional + ["far" | {module: "mcp", source: $mcpd, name: ., options: {args: ["project"]}}] + ["sqlite:db.db"])}' \
+            --args "$@" > mcpd.json
+        chmod 600 mcpd.json
+    }
+    metrics() { curl -s -H "Authorization: Bearer $1" "$base/metrics" > "metrics.$2"; }
+    make
+    serve --config mcpd.json --http 127.0.0.1:0 --log-level info
+    ask tools/call '"name":"hello",' -o /dev/null -H 'Mcp-Name: hello' -H "Authorization: Bearer $ada" "$base/mcp"
+    ask resources/list '' -H "Authorization: Bearer $prom" "$base/mcp" | grep -q '"resources":\[\]'
+    for who in ada prom; do
+        metrics "${!who}" "$who"
+        grep -qF 'mcp_upstream_sessions{source="mcp+far:"}' "metrics.$who" || { cat "metrics.$who" "$log"; return 1; }
+        grep -qF 'mcp_source_process_starts_total{source="sqlite://db/"}' "metrics.$who"
+    done
+    grep -qxF 'mcp_tool_calls_total{tool="hello",result="ok"} 1' metrics.prom
+    metrics "$bob" bob
+    run -1 grep -E 'far|db|hello' metrics.bob
+    grep -qxF 'mcp_tool_calls_total{tool="other",result="ok"} 1' metrics.bob
+    grep -qF 'mcp_upstream_sessions{source="other"}' metrics.bob
+    grep -qF 'mcp_source_process_starts_total{source="other"}' metrics.bob
+    # The label stays what it is when a server is inserted before it.
+    make sqlite:other.db
+    sqlite3 other.db 'CREATE TABLE t(a)'
+    kill -HUP "$server"
+    for ((i = 0; i < 3000; i++)); do grep -q 'was reloaded' "$log" && break; sleep 0.02; done
+    metrics "$prom" prom
+    grep -qF 'mcp_source_process_starts_total{source="sqlite://other/"}' metrics.prom
+    grep -qF 'mcp_source_process_starts_total{source="sqlite://db/"}' metrics.prom
+    # A later rule takes the names away, and not the metrics.
+    rules=$(jq '. + [{"effect": "deny", "metrics": "names"}]' <<< "$rules")
+    make
+    : > "$log"
+    kill -HUP "$server"
+    for ((i = 0; i < 3000; i++)); do grep -q 'was reloaded' "$log" && break; sleep 0.02; done
+    metrics "$prom" prom
+    run -1 grep -E 'far|hello' metrics.prom
+    grep -qF 'mcp_upstream_sessions{source="other"}' metrics.prom
     finish
 }
 

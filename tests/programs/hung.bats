@@ -82,7 +82,7 @@ metric() { curl -s --unix-socket socket http://localhost/metrics | sed -n "s/^$1
         [ "$(grep -c '^start' seen)" = 2 ]
         [ "$(grep -c '^tools/call hang' seen)" = 1 ]
         [ "$(grep -c '^tools/call fast' seen)" = 2 ] # the one in flight was never read
-        [ "$(metric 'mcp_upstream_process_hung_total{source="mcp:up"}')" = 1 ]
+        [ "$(metric 'mcp_upstream_process_hung_total{source="mcp+up:"}')" = 1 ]
         has "$(cat talk.log)" 'warning: mcp:up: it has answered neither tools/call of hang in time nor a ping within 0.500 s, so it is ended; the next request starts it again'
         hush
     done

@@ -164,10 +164,10 @@ at_once() {
     done
     grep -q 'sqlite:shop.db: the process was ended by signal 9' talk.log
     metrics=$(curl -s --unix-socket socket http://localhost/metrics)
-    for line in 'mcp_source_process_up{source="sqlite:shop.db"} 1' \
-        'mcp_source_process_starts_total{source="sqlite:shop.db"} 2' \
-        'mcp_source_process_ends_total{source="sqlite:shop.db",cause="killed"} 1' \
-        'mcp_source_refused{source="sqlite:shop.db"} 0'; do
+    for line in 'mcp_source_process_up{source="sqlite://shop/"} 1' \
+        'mcp_source_process_starts_total{source="sqlite://shop/"} 2' \
+        'mcp_source_process_ends_total{source="sqlite://shop/",cause="killed"} 1' \
+        'mcp_source_refused{source="sqlite://shop/"} 0'; do
         grep -qxF "$line" <<<"$metrics" || { echo "$metrics"; return 1; }
     done
     hush
@@ -246,7 +246,7 @@ at_once() {
     done
     [ "$(grep -c 'error: sqlite:bad.db: .*malformed' talk.log)" = 1 ]
     metrics=$(curl -s --unix-socket socket http://localhost/metrics)
-    for line in 'mcp_source_failed{source="sqlite:bad.db"} 1' 'mcp_source_failed{source="sqlite:shop.db"} 0'; do
+    for line in 'mcp_source_failed{source="sqlite://bad/"} 1' 'mcp_source_failed{source="sqlite://shop/"} 0'; do
         grep -qxF "$line" <<<"$metrics" || { echo "$metrics"; return 1; }
     done
     run -1 "$MCPD" --doctor sqlite:shop.db sqlite:bad.db

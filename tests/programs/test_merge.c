@@ -55,7 +55,7 @@ static void sums(void **state)
         "# HELP b B.\n# TYPE b gauge\nb{x=\"2\"} 5\nb{x=\"3 4\"} 6\n"
         "# HELP c C.\n# TYPE c gauge\nc 0\n"
         "# HELP d_seconds D.\n# TYPE d_seconds histogram\nd_seconds_bucket{le=\"0.1\"} 1\n"
-        "d_seconds_sum 0.025\n"
+        "d_seconds_sum 0.025125\n"
         "# HELP process_start_time_seconds S.\n# TYPE process_start_time_seconds gauge\n"
         "process_start_time_seconds 900\n"
         "nonsense\n\n# nonsense\nb"};
@@ -64,7 +64,7 @@ static void sums(void **state)
                "# HELP a_total A.\n# TYPE a_total counter\na_total 9007199254740003\n"
                "# HELP b B.\n# TYPE b gauge\nb{x=\"1\"} 2\nb{x=\"2\"} 6\nb{x=\"3 4\"} 6\n"
                "# HELP d_seconds D.\n# TYPE d_seconds histogram\nd_seconds_bucket{le=\"0.1\"} 2\n"
-               "d_seconds_sum 0.125\n"
+               "d_seconds_sum 0.125125\n"
                "# HELP process_start_time_seconds S.\n# TYPE process_start_time_seconds gauge\n"
                "process_start_time_seconds 900\n"
                "# HELP c C.\n# TYPE c gauge\nc 0\n");
@@ -73,7 +73,7 @@ static void sums(void **state)
                "# HELP b B.\n# TYPE b gauge\nb{x=\"2\"} 5\nb{x=\"3 4\"} 6\n"
                "# HELP c C.\n# TYPE c gauge\nc 0\n"
                "# HELP d_seconds D.\n# TYPE d_seconds histogram\nd_seconds_bucket{le=\"0.1\"} 1\n"
-               "d_seconds_sum 0.025\n"
+               "d_seconds_sum 0.025125\n"
                "# HELP process_start_time_seconds S.\n# TYPE process_start_time_seconds gauge\n"
                "process_start_time_seconds 900\n");
     const merge_filter counters = {.counters = true};
@@ -86,7 +86,7 @@ static void sums(void **state)
                "# HELP process_start_time_seconds S.\n# TYPE process_start_time_seconds gauge\n");
 }
 
-/* A caller does not learn from another worker the names that this worker hides. */
+/* A caller learns no names that it may not see, in no family. A tool whose source is hidden has none. */
 static void hidden(void **state)
 {
     static const char head[] =
@@ -101,15 +101,25 @@ static void hidden(void **state)
              "mcp_tool_calls_total{tool=\"secret\",result=\"ok\"} 4\n"
              "mcp_tool_calls_total{tool=\"secret2\",result=\"error\"} 8\n"
              "mcp_tool_calls_total{tool=\"open\n"
+             "mcp_tool_calls_total{tool=\"secret 1\n"
+             "mcp_tool_calls_total{tool=\"seen \\\"1\\\"\",source=\"file:\",result=\"ok\"} 32\n"
+             "mcp_tool_calls_total{tool=\"seen \\\"1\\\"\",source=\"mcp+x:\",result=\"ok\"} 64\n"
+             "mcp_tool_calls_total{tool=\"secret\",source=\"file:\",result=\"ok\"} 128\n"
              "%smcp_source_reads_total{source=\"file:\",result=\"ok\"} 1\n"
-             "mcp_source_reads_total{source=\"git://x\",result=\"ok\"} 16\n",
+             "mcp_source_reads_total{source=\"git://x\",result=\"ok\"} 16\n"
+             "# HELP mcp_upstream_sessions S.\n# TYPE mcp_upstream_sessions gauge\n"
+             "mcp_upstream_sessions{source=\"mcp+x:\"} 2\n"
+             "mcp_upstream_sessions{source=\"\"} 3\n",
              head, reads);
     snprintf(want, sizeof(want),
-             "%smcp_tool_calls_total{tool=\"other\",result=\"ok\"} 5\n"
-             "mcp_tool_calls_total{tool=\"seen \\\"1\\\"\",result=\"ok\"} 2\n"
+             "%smcp_tool_calls_total{tool=\"other\",result=\"ok\"} 133\n"
+             "mcp_tool_calls_total{tool=\"seen \\\"1\\\"\",result=\"ok\"} 66\n"
              "mcp_tool_calls_total{tool=\"other\",result=\"error\"} 8\n"
+             "mcp_tool_calls_total{tool=\"seen \\\"1\\\"\",source=\"file:\",result=\"ok\"} 32\n"
              "%smcp_source_reads_total{source=\"file:\",result=\"ok\"} 1\n"
-             "mcp_source_reads_total{source=\"other\",result=\"ok\"} 16\n",
+             "mcp_source_reads_total{source=\"other\",result=\"ok\"} 16\n"
+             "# HELP mcp_upstream_sessions S.\n# TYPE mcp_upstream_sessions gauge\n"
+             "mcp_upstream_sessions{source=\"other\"} 5\n",
              head, reads);
     const char *const texts[] = {own, other};
     expect_sum(texts, 2, &(merge_filter){.may = visible}, want);

@@ -230,19 +230,19 @@ END
     reads
     failure resources/read '{"uri":"mcp+gone:x:y"}'
     metrics=$(curl -s --unix-socket socket http://localhost/metrics)
-    for line in 'mcp_upstream_sessions{source="mcp:up"} 1' \
-        'mcp_upstream_sessions_opened_total{source="mcp:up"} 1' \
-        'mcp_upstream_sessions_ended_total{source="mcp:up",cause="idle"} 0' \
-        'mcp_upstream_subscriptions{source="mcp:up"} 0' \
-        'mcp_upstream_requests_in_flight{source="mcp:up"} 0' \
-        'mcp_upstream_requests_total{source="mcp:up",outcome="error"} 1' \
-        'mcp_upstream_requests_total{source="mcp:gone",outcome="answered"} 0' \
-        'mcp_upstream_processes{source="mcp:up"} 1' \
-        'mcp_upstream_process_starts_total{source="mcp:up"} 1'; do
+    for line in 'mcp_upstream_sessions{source="mcp+up:"} 1' \
+        'mcp_upstream_sessions_opened_total{source="mcp+up:"} 1' \
+        'mcp_upstream_sessions_ended_total{source="mcp+up:",cause="idle"} 0' \
+        'mcp_upstream_subscriptions{source="mcp+up:"} 0' \
+        'mcp_upstream_requests_in_flight{source="mcp+up:"} 0' \
+        'mcp_upstream_requests_total{source="mcp+up:",outcome="error"} 1' \
+        'mcp_upstream_requests_total{source="mcp+gone:",outcome="answered"} 0' \
+        'mcp_upstream_processes{source="mcp+up:"} 1' \
+        'mcp_upstream_process_starts_total{source="mcp+up:"} 1'; do
         grep -qxF "$line" <<<"$metrics" || { echo "$metrics"; return 1; }
     done
-    grep -qE '^mcp_upstream_requests_total\{source="mcp:up",outcome="answered"\} [1-9]' <<<"$metrics"
-    grep -qE '^mcp_upstream_requests_total\{source="mcp:gone",outcome="unreachable"\} [1-9]' <<<"$metrics"
+    grep -qE '^mcp_upstream_requests_total\{source="mcp\+up:",outcome="answered"\} [1-9]' <<<"$metrics"
+    grep -qE '^mcp_upstream_requests_total\{source="mcp\+gone:",outcome="unreachable"\} [1-9]' <<<"$metrics"
     ! grep -q '^mcp_upstream_process.*gone' <<<"$metrics" || false
     hush
 }

@@ -183,13 +183,14 @@ static char *read_cell(cell *from, size_t *len)
     return NULL;
 }
 
-static void add_cell(merge *m, cell *from, const merge_filter *filter)
+/* A cell that cannot be read is left out. */
+static bool add_cell(merge *m, cell *from, const merge_filter *filter)
 {
     size_t len;
     char *text = read_cell(from, &len);
-    if (text)
-        merge_add(m, (mcp_str){text, len}, filter);
+    bool ok = !text || merge_add(m, (mcp_str){text, len}, filter);
     free(text);
+    return ok;
 }
 
 /* Asks the other workers to write their cells, and waits for them. */
@@ -211,7 +212,7 @@ static void ask(const board *b, size_t index)
     }
 }
 
-static void add_workers(const board *b, merge *m)
+static bool add_workers(const board *b, merge *m)
 {
     char text[300];
     size_t n = 0;
@@ -223,26 +224,19 @@ static void add_workers(const board *b, merge *m)
                        "# HELP mcp_worker_starts_total Processes started to serve.\n"
                        "# TYPE mcp_worker_starts_total counter\nmcp_worker_starts_total %llu\n",
                        n, (unsigned long long)atomic_load(&head_of(b)->starts));
-    merge_add(m, (mcp_str){text, (size_t)len}, NULL);
+    return merge_add(m, (mcp_str){text, (size_t)len}, NULL);
 }
 
-void board_sum(board *b, const listeners *at, size_t index, mcp_str own, const merge_filter *filter,
-               void (*add)(mcp_str text, void *arg), void *arg)
+bool board_sum(board *b, const listeners *at, size_t index, merge *to, const merge_filter *filter)
 {
-    merge *m = merge_new();
-    if (!m || index >= b->addresses || !merge_add(m, own, NULL)) {
-        merge_free(m);
-        add(own, arg);
-        return;
-    }
+    bool ok = true;
+    if (index >= b->addresses)
+        return true;
     board_publish(b, at);
     ask(b, index);
-    for (size_t row = 0; row <= b->workers; row++)
-        if (row != b->number)
-            add_cell(m, cell_of(b, row, index), filter);
-    add_workers(b, m);
-    merge_put(m, add, arg);
-    merge_free(m);
+    for (size_t row = 0; ok && row <= b->workers; row++)
+        ok = row == b->number || add_cell(to, cell_of(b, row, index), filter);
+    return ok && add_workers(b, to);
 }
 
 /* ---- the supervisor -------------------------------------------------------------------------- */

@@ -24,11 +24,10 @@ void board_free(board *b); /* NULL is allowed */
 int board_doorbell(const board *b);
 /* A worker: writes the metrics of each listener in its row. */
 void board_publish(board *b, const listeners *at);
-/* A worker: adds up `own`, the metrics of the listener at `index`, and those of all other workers, and
- * passes the text on. Waits up to 100 ms for workers that are busy; of one that does not answer, what
- * it wrote last is used. `filter` applies to the others. */
-void board_sum(board *b, const listeners *at, size_t index, mcp_str own, const merge_filter *filter,
-               void (*add)(mcp_str text, void *arg), void *arg);
+/* A worker: adds the metrics of all other workers, for the listener at `index`, to its own. Waits up to
+ * 100 ms for workers that are busy; of one that does not answer, what it wrote last is used. Returns
+ * false if out of memory. */
+bool board_sum(board *b, const listeners *at, size_t index, merge *to, const merge_filter *filter);
 
 /* The supervisor: a worker serves, or has ended; its counts are kept. */
 void board_begins(board *b, size_t number);

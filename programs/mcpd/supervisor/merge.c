@@ -154,23 +154,32 @@ static void add_value(const family *f, sample *s, double value)
     }
 }
 
-enum { KEY = 2048 /* bytes of a name with its labels that are understood */ };
+enum {
+    KEY = 2048,  /* bytes of a name with its labels that are understood */
+    GROWS = KEY, /* room for "other" in place of shorter names */
+};
 
-/* Returns where the value of the first label begins and ends, without quotes, if it names a tool or a
- * source. */
-static bool find_named(mcp_str key, bool *tool, size_t *from, size_t *to)
+/* A label of a key: NAME="VALUE", with what precedes it, a comma or a brace. */
+typedef struct label {
+    mcp_str text, name, value;
+} label;
+
+/* Takes the next label. Returns false at the end, and if there is none. */
+static bool take_label(mcp_str *rest, label *ret)
 {
-    *tool = begins(key, "mcp_tool_call");
-    if (!*tool && !begins(key, "mcp_source_read"))
+    const char *equals = rest->len ? memchr(rest->ptr, '=', rest->len) : NULL;
+    size_t at = equals ? (size_t)(equals - rest->ptr) : rest->len, end = at + 2;
+    if (end >= rest->len || rest->ptr[at + 1] != '"')
         return false;
-    const char *quote = memchr(key.ptr, '"', key.len);
-    if (!quote)
+    while (end < rest->len && rest->ptr[end] != '"')
+        end += rest->ptr[end] == '\\' ? 2 : 1;
+    if (end >= rest->len)
         return false;
-    size_t at = *from = (size_t)(quote - key.ptr) + 1;
-    while (at < key.len && key.ptr[at] != '"')
-        at += key.ptr[at] == '\\' ? 2 : 1;
-    *to = at;
-    return at < key.len;
+    *ret = (label){.text = {rest->ptr, end + 1},
+                   .name = {rest->ptr + 1, at - 1},
+                   .value = {rest->ptr + at + 2, end - at - 2}};
+    *rest = (mcp_str){rest->ptr + end + 1, rest->len - end - 1};
+    return true;
 }
 
 /* Removes the escapes of a label's value. */
@@ -185,28 +194,60 @@ static mcp_str plain(mcp_str value, char to[KEY])
     return (mcp_str){to, n};
 }
 
-/* Replaces a name that may not be shown by "other". Returns false if the key is too long. */
-static bool show(mcp_str *key, char to[KEY], const merge_filter *filter)
+static bool is_hidden(const label *l, bool tool, const merge_filter *filter)
 {
-    bool tool;
-    size_t from, end;
     char name[KEY];
-    if (!filter->may || !find_named(*key, &tool, &from, &end))
+    return !filter->may(tool, plain(l->value, name), filter->user);
+}
+
+static void put_text(char to[KEY], size_t *len, mcp_str text)
+{
+    memcpy(to + *len, text.ptr, text.len);
+    *len += text.len;
+}
+
+/* Copies a key, with "other" for a tool or source that may not be shown. The source of a tool is left
+ * out with the name of either. Returns false if the key is malformed. */
+static bool show_labels(mcp_str *key, size_t name_len, char to[KEY + GROWS],
+                        const merge_filter *filter)
+{
+    mcp_str rest = {key->ptr + name_len, key->len - name_len};
+    bool has_tool = false, other = false;
+    size_t len = 0;
+    put_text(to, &len, (mcp_str){key->ptr, name_len});
+    for (label l; take_label(&rest, &l);) {
+        bool tool = mcp_str_eq(l.name, MCP_STR("tool"));
+        bool source = mcp_str_eq(l.name, MCP_STR("source"));
+        bool hidden = (tool || source) && is_hidden(&l, tool, filter);
+        has_tool = has_tool || tool;
+        other = other || (tool && hidden);
+        if (source && has_tool && (hidden || other))
+            continue;
+        if (hidden) {
+            put_text(to, &len, (mcp_str){l.text.ptr, 1});
+            put_text(to, &len, tool ? MCP_STR("tool=\"other\"") : MCP_STR("source=\"other\""));
+        } else {
+            put_text(to, &len, l.text);
+        }
+    }
+    put_text(to, &len, rest);
+    *key = (mcp_str){to, len};
+    return mcp_str_eq(rest, MCP_STR("}"));
+}
+
+/* Replaces names that may not be shown by "other". Returns false for a key that is not understood. */
+static bool show(mcp_str *key, char to[KEY + GROWS], const merge_filter *filter)
+{
+    const char *brace = memchr(key->ptr, '{', key->len);
+    if (!filter->may || !brace)
         return true;
-    if (key->len >= KEY)
-        return false;
-    if (filter->may(tool, plain((mcp_str){key->ptr + from, end - from}, name), filter->user))
-        return true;
-    int n = snprintf(to, KEY, "%.*sother%.*s", (int)from, key->ptr, (int)(key->len - end),
-                     key->ptr + end);
-    *key = (mcp_str){to, (size_t)n};
-    return n > 0 && n < KEY;
+    return key->len < KEY && show_labels(key, (size_t)(brace - key->ptr), to, filter);
 }
 
 static bool add_sample(merge *m, family *f, mcp_str line, const merge_filter *filter)
 {
     const char *space = memrchr(line.ptr, ' ', line.len);
-    char text[64], shown[KEY];
+    char text[64], shown[KEY + GROWS];
     if (!space || (filter->counters && !f->counts))
         return true;
     mcp_str key = {line.ptr, (size_t)(space - line.ptr)};
@@ -254,7 +295,7 @@ bool merge_add(merge *m, mcp_str text, const merge_filter *filter)
 /* Writes a number without trailing zeros. */
 static size_t number(char to[64], double value)
 {
-    int n = snprintf(to, 64, "%.3f", value);
+    int n = snprintf(to, 64, "%.6f", value); /* microseconds */
     while (n > 1 && to[n - 1] == '0')
         n--;
     n -= n > 1 && to[n - 1] == '.';

@@ -194,16 +194,21 @@ static bool is_unused(mcp_usage *usage)
     return n == 0;
 }
 
-/* Returns whether the caller may see the name of a meter. A scheme alone reveals no name that a
- * rule could hide. */
+/* Whether a prefix is a scheme that reveals no name which a rule could hide: "file:", but not
+ * "mcp+NAME:". */
+static bool is_scheme(mcp_str prefix)
+{
+    return prefix.len && prefix.ptr[prefix.len - 1] == ':' && !memchr(prefix.ptr, '+', prefix.len);
+}
+
+/* Returns whether the caller may see the name of a meter. */
 static bool may_see(const mcp_server *server, const mcp_identity *identity, const mcp_usage *usage)
 {
     if (!server->access.may)
         return true;
     if (usage->kind == MCP_USAGE_TOOL)
         return server->access.may(identity, MCP_ITEM_TOOL, usage->name, server->access.user);
-    return usage->name.ptr[usage->name.len - 1] == ':' ||
-           mcp__may_read(server, identity, usage->name);
+    return is_scheme(usage->name) || mcp__may_read(server, identity, usage->name);
 }
 
 void mcp_server_usage_all(const mcp_server *server, mcp_usage_kind kind,
