@@ -344,6 +344,11 @@ typedef enum mcp_usage_kind {
 } mcp_usage_kind;
 
 #define MCP_USAGE_BUCKETS 16
+#define MCP_USAGE_NAMES   1000 /* tools or sources that have counters of their own */
+
+/* Returns the inclusive upper bounds of the MCP_USAGE_BUCKETS first buckets of all histograms of
+ * durations, in microseconds, from 0.5 ms to a minute; static storage. */
+MCP_API const uint64_t *mcp_usage_bounds(void);
 
 /* The outcomes of the requests for one tool or source, over all channels, since it was first
  * registered or mounted. All values but `in_flight` are running totals, so the values of several
@@ -376,6 +381,10 @@ typedef struct mcp_usage {
     uint64_t buckets[MCP_USAGE_BUCKETS + 1]; /* number of durations between two bounds */
     /* Only for sources: pages of lists without its entries, because it could not be listed. */
     uint64_t left_out;
+    /* Only for tools that a mounted provider runs: the name of its source, or .ptr NULL. "other" with a
+     * source collects calls of tools that this source has not listed yet and that have not succeeded
+     * either, so names that clients made up are among them. */
+    mcp_str source;
 } mcp_usage;
 
 /* Calls each(usage, user) for each tool or source that was used, in order of registration, and last
@@ -383,7 +392,9 @@ typedef struct mcp_usage {
  * items that access rules (mcp/access.h) hide from `identity` (NULL if anonymous) are added to
  * "other". Access to a tool is checked by its name, and to a mount by its prefix; a prefix that is
  * only a scheme without "+" is never hidden. The number of names never exceeds the number of tools and mounts
- * that are registered or still have requests in flight, whatever peers send. Durations are measured
+ * that are registered, listed by mounted providers, or still have requests in flight, whatever peers
+ * send. At most MCP_USAGE_NAMES tools and as many sources have counters of their own, from their first use
+ * as long as they are offered; further ones are counted as "other". Durations are measured
  * with the host's clock (mcp_host.now_us, or else now). Without a host they are measured with the times that are passed to the
  * channels, so a handler that answers at once takes no time. */
 MCP_API void mcp_server_usage(const mcp_server *server, const mcp_identity *identity,

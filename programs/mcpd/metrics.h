@@ -24,6 +24,9 @@ typedef struct metric {
     const char *key;  /* the label of an array's elements, or NULL for a single value */
     const char *(*word)(size_t i); /* returns the value of that label, or NULL past the end */
     bool program;                  /* only sources that are programs have it */
+    /* Of a histogram: where the sum of the durations is, in microseconds. `at` are the numbers of
+     * durations between the bounds of mcp_usage_bounds(). */
+    size_t sum_at;
 } metric;
 
 /* A bool, or an unsigned integer of 4 or 8 bytes. */

@@ -184,6 +184,10 @@ static const metric metrics[] = {
      OF(in_flight)},
     {"mcp_upstream_requests_total", "counter", "Forwarded requests, by outcome.", OF(requests[0]),
      .key = "outcome", .word = mcp_upstream_outcome_name},
+    {"mcp_upstream_request_duration_seconds", "histogram",
+     "From a message to the other server to its answer, without requests in which it asked "
+     "something.",
+     OF(buckets[0]), .sum_at = offsetof(mcp_upstream_state, duration_us)},
     {"mcp_upstream_log_messages_total", "counter", "Log messages that were forwarded.", OF(logs)},
     {"mcp_upstream_log_messages_dropped_total", "counter",
      "Log messages that were left out because there were too many.", OF(logs_dropped)},

@@ -195,6 +195,30 @@ static int refuse_aloud(upstream *up, mcp_request *req, int rc, const mcp_error 
     return upstream_refuse(up, req, rc, error);
 }
 
+/* Returns the time in microseconds. */
+static int64_t now_us(const upstream *up)
+{
+    const mcp_host *host = mcp_server_host(up->server);
+    return host && host->now_us ? host->now_us(host->user) : upstream_now(up) * 1000;
+}
+
+/* Counts how long the other server took. */
+static void count_time(const upstream_ask *a, int rc)
+{
+    mcp_upstream_state *totals = &up_of(a)->totals;
+    const uint64_t *bounds = mcp_usage_bounds();
+    size_t i = 0;
+    bool answered = rc == MCP_OK || rc == MCP_EREMOTE || rc == MCP_ETIMEOUT;
+    if (!a->sent_us || a->park || !answered)
+        return;
+    int64_t since = now_us(up_of(a)) - a->sent_us;
+    uint64_t us = since > 0 ? (uint64_t)since : 0;
+    while (i < MCP_USAGE_BUCKETS && us > bounds[i])
+        i++;
+    totals->buckets[i]++;
+    totals->duration_us += us;
+}
+
 void upstream_count(const upstream_ask *a, int rc)
 {
     if (rc == MCP_OK || rc == MCP_EREMOTE)
@@ -311,8 +335,10 @@ static int send_now(upstream_ask *a)
         upstream_logs_raise(a->session, req);
     if (tool)
         upstream_task_options(a, &o);
-    if (!a->learns)
+    if (!a->learns) {
+        a->sent_us = now_us(up);
         return common_forward_call(&a->f, &o);
+    }
     o.meta = o.name = NULL;
     return mcp_client_list_all(a->f.client,
                                a->item == MCP_ITEM_TOOL ? "tools/list" : "prompts/list", learn, &o,
@@ -453,6 +479,7 @@ static void done(common_forward *f, int rc, const mcp_json *result, const mcp_er
         return;
     }
     const mcp_str text = mcp_client_result_text(f->client);
+    count_time(a, rc);
     upstream_snapshot_note(a->session);
     if (rc == MCP_ETIMEOUT && upstream_may_ask(a))
         a->session->cancelled = true;

@@ -188,9 +188,10 @@ struct upstream_ask {
     bool learns;   /* the list of names has to be read first, to find the original of `name` */
     bool compares; /* learns: also to find out which headers the call needs */
     mcp_item item;
-    char *name;     /* set if `learns` is, or was */
-    uint64_t order; /* its number among the requests of the session, when it was sent */
-    int64_t due;    /* when the time for its answer is over, unless the caller is asked */
+    char *name;      /* set if `learns` is, or was */
+    int64_t sent_us; /* when it was sent, without the list of names; 0 if it was not */
+    uint64_t order;  /* its number among the requests of the session, when it was sent */
+    int64_t due;     /* when the time for its answer is over, unless the caller is asked */
     upstream_verdicts verdicts; /* of the list that is read */
 };
 

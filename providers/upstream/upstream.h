@@ -288,6 +288,10 @@ typedef struct mcp_upstream_state {
     /* sessions that were opened, that a limit prevented, and that ended, by cause */
     uint64_t opened, refused, ends[MCP_UPSTREAM_ENDS];
     uint64_t requests[MCP_UPSTREAM_OUTCOMES]; /* requests that ended, by outcome */
+    /* How long these took, from the message to the other server to its answer or time-out: between the
+     * bounds of mcp_usage_bounds(), and in all. Requests in which it asked something are not in it, because
+     * they contain the time of a person. */
+    uint64_t buckets[MCP_USAGE_BUCKETS + 1], duration_us;
     uint64_t logs, logs_dropped; /* log messages that were forwarded, and that were left out */
     uint64_t lists[MCP_UPSTREAM_LISTS];    /* lists that did not wait for an answer */
     uint64_t limited[MCP_UPSTREAM_LIMITS]; /* what was refused, by limit */

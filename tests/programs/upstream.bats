@@ -244,6 +244,11 @@ END
     grep -qE '^mcp_upstream_requests_total\{source="mcp\+up:",outcome="answered"\} [1-9]' <<<"$metrics"
     grep -qE '^mcp_upstream_requests_total\{source="mcp\+gone:",outcome="unreachable"\} [1-9]' <<<"$metrics"
     ! grep -q '^mcp_upstream_process.*gone' <<<"$metrics" || false
+    grep -qE '^mcp_upstream_request_duration_seconds_bucket\{source="mcp\+up:",le="60"\} [1-9]' <<<"$metrics"
+    grep -qE '^mcp_upstream_request_duration_seconds_sum\{source="mcp\+up:"\} 0?\.?[0-9]' <<<"$metrics"
+    grep -qxF 'mcp_upstream_request_duration_seconds_count{source="mcp+gone:"} 0' <<<"$metrics"
+    [ "$(sed -n 's/^mcp_upstream_request_duration_seconds_count{source="mcp+up:"} //p' <<<"$metrics")" = \
+        "$(awk '/^mcp_upstream_requests_total.source="mcp.up:",outcome="(answered|error)"/ { n += $2 } END { print n }' <<<"$metrics")" ]
     hush
 }
 

@@ -95,7 +95,7 @@ static void count(const mcp_http_connection *c, int status, int code, uint64_t u
     bool streams =
         c->phase == MCP__HTTP_STREAMING && (c->stream_only || c->http_method == HTTP_GET);
     size_t bucket = 0;
-    while (bucket < MCP__HTTP_BUCKETS && us > mcp__http_buckets[bucket])
+    while (bucket < MCP__HTTP_BUCKETS && us > mcp_usage_bounds()[bucket])
         bucket++;
     m->answered[c->method][!status ? GONE : code || status >= 400 ? ERROR : OK]++;
     if (status)

@@ -9,10 +9,6 @@
 
 static const char *const results[MCP__HTTP_RESULTS] = {"ok", "error", "gone"};
 
-const uint64_t mcp__http_buckets[MCP__HTTP_BUCKETS] = {
-    500,    1000,   2500,    5000,    10000,   25000,    50000,    100000,
-    250000, 500000, 1000000, 2500000, 5000000, 10000000, 30000000, 60000000};
-
 /* ---- the table ------------------------------------------------------------------------------ */
 
 typedef enum metric_id {
@@ -232,24 +228,34 @@ static void put_seconds(mcp__buf *b, uint64_t us)
         b->len--;
 }
 
-/* A label of a sample, NAME="VALUE". The labels le and result are written without this struct. */
+/* A label of a sample, NAME="VALUE", and of a tool also its source, unless .ptr is NULL. The labels le
+ * and result are written without this struct. */
 typedef struct label {
     const char *name;
-    mcp_str value;
+    mcp_str value, source;
 } label;
 
-static void put_label(mcp__buf *b, const label *l)
+static void put_one(mcp__buf *b, const char *name, mcp_str value)
 {
-    mcp__buf_printf(b, "%s=\"", l->name);
-    for (size_t i = 0; i < l->value.len; i++) {
-        switch (l->value.ptr[i]) {
+    mcp__buf_printf(b, "%s=\"", name);
+    for (size_t i = 0; i < value.len; i++) {
+        switch (value.ptr[i]) {
         case '\\': mcp__buf_lit(b, "\\\\"); break;
         case '"': mcp__buf_lit(b, "\\\""); break;
         case '\n': mcp__buf_lit(b, "\\n"); break;
-        default: mcp__buf_char(b, l->value.ptr[i]);
+        default: mcp__buf_char(b, value.ptr[i]);
         }
     }
     mcp__buf_char(b, '"');
+}
+
+static void put_label(mcp__buf *b, const label *l)
+{
+    put_one(b, l->name, l->value);
+    if (!l->source.ptr)
+        return;
+    mcp__buf_char(b, ',');
+    put_one(b, "source", l->source);
 }
 
 /* Writes the name of a sample and, unless l is NULL, the label. */
@@ -323,10 +329,10 @@ static void put_requests(const mcp__http_metrics *m, mcp__buf *b)
 static void put_request_durations(const mcp__http_metrics *m, mcp__buf *b)
 {
     uint64_t all[MCP__HTTP_BUCKETS + 1] = {0}, sum = 0;
-    durations d = {.bounds_us = mcp__http_buckets, .n_bounds = MCP__HTTP_BUCKETS};
+    durations d = {.bounds_us = mcp_usage_bounds(), .n_bounds = MCP__HTTP_BUCKETS};
     put_head(b, METHOD_DURATION);
     for (mcp__method_id i = 0; i < MCP__METHODS; i++) {
-        const label l = {"method", mcp__method_of(i)->name};
+        const label l = {.name = "method", .value = mcp__method_of(i)->name};
         uint64_t count = 0;
         for (size_t k = 0; k <= MCP__HTTP_BUCKETS; k++) {
             all[k] += m->duration[i][k];
@@ -358,7 +364,7 @@ static void put_reason(mcp__buf *b, metric_id id, const char *word, uint64_t cou
     size_t len = 0;
     for (; word[len] && len < sizeof(small) - 1; len++)
         small[len] = small_of(word[len]);
-    put_value(b, id, &(label){"reason", {small, len}}, count);
+    put_value(b, id, &(label){.name = "reason", .value = {small, len}}, count);
 }
 
 static void put_refusals(const mcp__http_metrics *m, mcp__buf *b)
@@ -405,7 +411,7 @@ static void put_usage(const mcp_usage *u, void *user)
 {
     const usage_sink *to = user;
     mcp__buf *b = to->b;
-    const label l = {u->kind == MCP_USAGE_TOOL ? "tool" : "source", u->name};
+    const label l = {u->kind == MCP_USAGE_TOOL ? "tool" : "source", u->name, u->source};
     switch (to->id) {
     case TOOL_CALLS:
     case SOURCE_READS: put_outcomes(b, to->id, &l, u); break;
@@ -511,7 +517,8 @@ static void put_limits(const mcp_http *http, mcp__buf *b)
     for (metric_id id = LIMIT; id <= LIMIT_REFUSALS; id++) {
         put_head(b, id);
         for (size_t i = 0; i < MCP__COUNT(all); i++) {
-            const label l = {"limit", mcp_str_from(mcp__http_option_name(http, all[i].member))};
+            const label l = {.name = "limit",
+                             .value = mcp_str_from(mcp__http_option_name(http, all[i].member))};
             int64_t value = id == LIMIT ? all[i].limit : all[i].used;
             if (id == LIMIT_REFUSALS)
                 put_value(b, id, &l, all[i].refused);

@@ -54,8 +54,6 @@ typedef struct mcp__http_metrics {
 
 /* Counts a login that was refused. */
 void mcp__http_count_reason(mcp__http_metrics *m, mcp_str reason);
-/* Upper bounds of the histogram of durations, in microseconds, ascending: those of mcp_usage. */
-extern const uint64_t mcp__http_buckets[MCP__HTTP_BUCKETS];
 /* Writes all metrics in the text format of Prometheus. Omits tools and sources that access rules
  * hide from the principal. */
 void mcp__http_put_metrics(mcp_http *http, const mcp_identity *identity, mcp__buf *b);

@@ -6,14 +6,31 @@
  * registered again therefore continues its counts; mcp_server_rebuild() registers all tools again.
  * When the last reference to a meter is released, its counts are added to the meter "other", so
  * that sums never decrease. A tool with the name "other" shares that meter.
+ *
+ * The tools of a mounted provider are not registered. A call of one has a meter of its own if the
+ * provider has listed the tool, or after it has succeeded once: other names may have been made up by
+ * clients. Such meters belong to the meter of the mount, so they are kept while something is mounted at
+ * this prefix.
+ *
+ * A meter that is used first after MCP_USAGE_NAMES others is reported as "other".
  */
 #include "server/core/access.h"
 #include "server/core/request.h"
 #include "server/core/usage.h"
 
+enum {
+    MOST_LISTED = 4096, /* tools of one provider that are known from its lists */
+    LONGEST_TOOL = 256, /* bytes of the name of a tool with a meter of its own */
+};
+
 static const uint64_t bounds_us[MCP_USAGE_BUCKETS] = {
     500,    1000,   2500,    5000,    10000,   25000,    50000,    100000,
     250000, 500000, 1000000, 2500000, 5000000, 10000000, 30000000, 60000000};
+
+const uint64_t *mcp_usage_bounds(void)
+{
+    return bounds_us;
+}
 
 static const size_t outcomes[] = {
     [MCP__USED_GONE] = offsetof(mcp_usage, gone),
@@ -57,6 +74,7 @@ void mcp__usage_init(mcp_server *server)
         mcp__list_init(&m->all);
         m->other = (mcp__meter){.server = server, .refs = 1};
         m->other.usage = usage_of((mcp_usage_kind)k, MCP_STR("other"));
+        mcp__list_init(&m->other.tools);
     }
 }
 
@@ -66,7 +84,34 @@ void mcp__usage_free(mcp_server *server)
         mcp__map_free(&server->meters[k].by_name);
 }
 
-mcp__meter *mcp__meter_take(mcp_server *server, mcp_usage_kind kind, mcp_str name)
+/* Returns a meter that is in the list of all, and not in the map, or NULL. Both texts are copied. */
+static mcp__meter *meter_new(mcp_server *server, mcp_usage_kind kind, mcp_str name, mcp_str source)
+{
+    mcp__meter *meter = mcp__zalloc(&server->allocator, sizeof(*meter) + name.len + source.len);
+    if (!meter)
+        return NULL;
+    char *copy = (char *)(meter + 1);
+    memcpy(copy, name.ptr, name.len);
+    if (source.len)
+        memcpy(copy + name.len, source.ptr, source.len);
+    meter->server = server;
+    meter->refs = 1;
+    meter->usage = usage_of(kind, (mcp_str){copy, name.len});
+    if (source.len)
+        meter->usage.source = (mcp_str){copy + name.len, source.len};
+    mcp__list_init(&meter->tools);
+    mcp__list_append(&server->meters[kind].all, &meter->link);
+    return meter;
+}
+
+static void meter_free(mcp__meter *meter)
+{
+    mcp__list_remove(&meter->link);
+    mcp__release(&meter->server->allocator, meter->listed.hashes);
+    mcp__release(&meter->server->allocator, meter);
+}
+
+static mcp__meter *take(mcp_server *server, mcp_usage_kind kind, mcp_str name, mcp_str source)
 {
     mcp__meters *m = &server->meters[kind];
     mcp__meter *meter =
@@ -75,32 +120,139 @@ mcp__meter *mcp__meter_take(mcp_server *server, mcp_usage_kind kind, mcp_str nam
         meter->refs++;
         return meter;
     }
-    meter = mcp__zalloc(&server->allocator, sizeof(*meter) + name.len);
-    if (!meter)
-        return NULL;
-    char *copy = (char *)(meter + 1);
-    memcpy(copy, name.ptr, name.len);
-    meter->server = server;
-    meter->refs = 1;
-    meter->usage = usage_of(kind, (mcp_str){copy, name.len});
-    if (mcp__map_add(&m->by_name, meter->usage.name, meter) != MCP_OK) {
-        mcp__release(&server->allocator, meter);
-        return NULL;
+    meter = meter_new(server, kind, name, source);
+    if (meter && mcp__map_add(&m->by_name, meter->usage.name, meter) != MCP_OK) {
+        meter_free(meter);
+        meter = NULL;
     }
-    mcp__list_append(&m->all, &meter->link);
     return meter;
+}
+
+mcp__meter *mcp__meter_take(mcp_server *server, mcp_usage_kind kind, mcp_str name)
+{
+    return take(server, kind, name, (mcp_str){0});
+}
+
+static void give_tools(mcp__meter *source)
+{
+    while (!mcp__list_empty(&source->tools)) {
+        mcp__meter *tool = mcp__container(source->tools.next, mcp__meter, of_source);
+        mcp__list_remove(&tool->of_source);
+        mcp__meter_give(tool);
+    }
+    mcp__meter_give(source->unnamed_tools);
+    source->unnamed_tools = NULL;
 }
 
 void mcp__meter_give(mcp__meter *meter)
 {
     if (!meter || --meter->refs)
         return;
-    mcp_server *server = meter->server;
-    mcp__meters *m = &server->meters[meter->usage.kind];
+    mcp__meters *m = &meter->server->meters[meter->usage.kind];
+    give_tools(meter);
     add_up(&m->other.usage, &meter->usage);
-    mcp__map_remove(&m->by_name, meter->usage.name);
-    mcp__list_remove(&meter->link);
-    mcp__release(&server->allocator, meter);
+    m->n_shown -= meter->shown;
+    if (!meter->unnamed)
+        mcp__map_remove(&m->by_name, meter->usage.name);
+    meter_free(meter);
+}
+
+/* Called with the first use of a meter. */
+static void claim(mcp__meter *meter)
+{
+    mcp__meters *m = &meter->server->meters[meter->usage.kind];
+    if (meter->shown || meter == &m->other || m->n_shown >= MCP_USAGE_NAMES)
+        return;
+    meter->shown = true;
+    m->n_shown++;
+}
+
+void mcp__meter_left_out(mcp__meter *source)
+{
+    claim(source);
+    source->usage.left_out++;
+}
+
+/* ---- tools of mounted providers -------------------------------------------------------------- */
+
+static uint64_t hash_of(const mcp__meter *source, mcp_str tool)
+{
+    const uint64_t seed[2] = {(uintptr_t)source->server, (uintptr_t)source};
+    return mcp__siphash(tool.ptr, tool.len, seed) | 1;
+}
+
+/* Returns the place of the hash, or an empty one. */
+static uint64_t *place(const mcp__listed_tools *l, uint64_t hash)
+{
+    size_t at = (size_t)(hash >> 1) & (l->room - 1);
+    while (l->hashes[at] && l->hashes[at] != hash)
+        at = (at + 1) & (l->room - 1);
+    return &l->hashes[at];
+}
+
+static bool is_listed(const mcp__meter *source, mcp_str tool)
+{
+    return source->listed.room && *place(&source->listed, hash_of(source, tool));
+}
+
+static bool grow_listed(mcp__meter *source)
+{
+    const mcp__listed_tools *old = &source->listed;
+    mcp__listed_tools l = {.count = old->count, .room = old->room ? old->room * 2 : 32};
+    l.hashes = mcp__zalloc(&source->server->allocator, l.room * sizeof(*l.hashes));
+    if (!l.hashes)
+        return false;
+    for (size_t i = 0; i < old->room; i++)
+        if (old->hashes[i])
+            *place(&l, old->hashes[i]) = old->hashes[i];
+    mcp__release(&source->server->allocator, old->hashes);
+    source->listed = l;
+    return true;
+}
+
+/* Without memory, the tool is counted as "other". */
+void mcp__meter_listed(mcp__meter *source, mcp_str tool)
+{
+    mcp__listed_tools *l = &source->listed;
+    if (l->count >= MOST_LISTED || (l->count * 2 >= l->room && !grow_listed(source)))
+        return;
+    uint64_t hash = hash_of(source, tool), *at = place(l, hash);
+    l->count += !*at;
+    *at = hash;
+}
+
+/* Returns the meter of the calls of all tools of a source that have none of their own. */
+static mcp__meter *unnamed_of(mcp__meter *source)
+{
+    mcp__meters *m = &source->server->meters[MCP_USAGE_TOOL];
+    if (!source->unnamed_tools) {
+        source->unnamed_tools =
+            meter_new(source->server, MCP_USAGE_TOOL, m->other.usage.name, source->usage.name);
+        if (source->unnamed_tools)
+            source->unnamed_tools->unnamed = true;
+    }
+    return source->unnamed_tools ? source->unnamed_tools : &m->other;
+}
+
+/* Takes the meter of a listed tool, which the meter of the source holds from now on. */
+static mcp__meter *tool_of(mcp__meter *source, mcp_str tool)
+{
+    mcp__meters *m = &source->server->meters[MCP_USAGE_TOOL];
+    bool has_name = tool.len <= LONGEST_TOOL && m->n_shown < MCP_USAGE_NAMES &&
+                    !mcp_str_eq(tool, m->other.usage.name) && is_listed(source, tool);
+    mcp__meter *meter =
+        has_name ? take(source->server, MCP_USAGE_TOOL, tool, source->usage.name) : NULL;
+    if (meter)
+        mcp__list_append(&source->tools, &meter->of_source);
+    return meter;
+}
+
+static mcp__meter *meter_of(mcp__meter *source, mcp_str tool)
+{
+    mcp__meter *meter = mcp__map_get(&source->server->meters[MCP_USAGE_TOOL].by_name, tool);
+    if (!meter)
+        meter = tool_of(source, tool);
+    return meter ? meter : unnamed_of(source);
 }
 
 /* ---- requests -------------------------------------------------------------------------------- */
@@ -151,6 +303,7 @@ void mcp__usage_begin(mcp_request *req, mcp__meter *meter)
     mcp__used *used = &req->used;
     if (!used->meter)
         used->since = mcp__usage_start(req);
+    claim(meter);
     meter->refs++;
     meter->usage.in_flight++;
     if (used->meter) {
@@ -161,6 +314,25 @@ void mcp__usage_begin(mcp_request *req, mcp__meter *meter)
     used->bytes = 0; /* the handler may run again */
 }
 
+void mcp__usage_begin_mounted(mcp_request *req, mcp__meter *source, mcp_str tool)
+{
+    source->refs++;
+    mcp__meter_give(req->used.source);
+    req->used.source = source;
+    mcp__usage_begin(req, meter_of(source, tool));
+}
+
+/* A tool that has succeeded exists, so its name was not made up. */
+static void name_tool(mcp_request *req)
+{
+    mcp__used *used = &req->used;
+    mcp_str tool = mcp_json_string(mcp_json_get(req->in.message.params, "name"));
+    if (used->outcome != MCP__USED_OK || !used->meter->unnamed || !tool.ptr)
+        return;
+    mcp__meter_listed(used->source, tool);
+    mcp__usage_begin(req, meter_of(used->source, tool));
+}
+
 void mcp__usage_begin_other(mcp_request *req, mcp_usage_kind kind)
 {
     mcp__usage_begin(req, &req->server->meters[kind].other);
@@ -169,6 +341,8 @@ void mcp__usage_begin_other(mcp_request *req, mcp_usage_kind kind)
 void mcp__usage_end(mcp_request *req)
 {
     mcp__used *used = &req->used;
+    if (used->source)
+        name_tool(req);
     mcp_usage *usage = &used->meter->usage;
     uint64_t us = mcp__usage_elapsed(req);
     size_t bucket = 0;
@@ -181,7 +355,8 @@ void mcp__usage_end(mcp_request *req)
     if (used->outcome == MCP__USED_OK)
         usage->bytes += used->bytes;
     mcp__meter_give(used->meter);
-    used->meter = NULL;
+    mcp__meter_give(used->source);
+    used->meter = used->source = NULL;
 }
 
 /* ---- reporting ------------------------------------------------------------------------------ */
@@ -201,48 +376,69 @@ static bool is_scheme(mcp_str prefix)
     return prefix.len && prefix.ptr[prefix.len - 1] == ':' && !memchr(prefix.ptr, '+', prefix.len);
 }
 
-/* Returns whether the caller may see the name of a meter. */
-static bool may_see(const mcp_server *server, const mcp_identity *identity, const mcp_usage *usage)
+static bool may_see_source(const mcp_server *server, const mcp_identity *identity, mcp_str name)
 {
-    if (!server->access.may)
+    return is_scheme(name) || mcp__may_read(server, identity, name);
+}
+
+/* Who gets the reports. */
+typedef struct viewer {
+    const mcp_identity *identity;
+    bool is_program; /* nothing is hidden */
+} viewer;
+
+/* Returns whether the name of a meter may be shown. */
+static bool may_see(const mcp_server *server, const viewer *to, const mcp__meter *meter)
+{
+    const mcp_usage *usage = &meter->usage;
+    if (!server->access.may || to->is_program)
         return true;
-    if (usage->kind == MCP_USAGE_TOOL)
-        return server->access.may(identity, MCP_ITEM_TOOL, usage->name, server->access.user);
-    return is_scheme(usage->name) || mcp__may_read(server, identity, usage->name);
+    if (meter->unnamed)
+        return may_see_source(server, to->identity, usage->source);
+    return usage->kind == MCP_USAGE_TOOL
+               ? server->access.may(to->identity, MCP_ITEM_TOOL, usage->name, server->access.user)
+               : may_see_source(server, to->identity, usage->name);
+}
+
+/* Returns the usage without the name of its source, if the viewer may not see that. */
+static mcp_usage shown_of(const mcp_server *server, const viewer *to, const mcp_usage *usage)
+{
+    mcp_usage shown = *usage;
+    if (usage->source.ptr && server->access.may && !to->is_program &&
+        !may_see_source(server, to->identity, usage->source))
+        shown.source = (mcp_str){0};
+    return shown;
+}
+
+static void report(const mcp_server *server, const viewer *to, mcp_usage_kind kind,
+                   void (*each)(const mcp_usage *usage, void *user), void *user)
+{
+    if ((unsigned)kind >= MCP_USAGE_KINDS)
+        return;
+    const mcp__meters *m = &server->meters[kind];
+    mcp_usage other = m->other.usage;
+    for (mcp__link *l = m->all.next; l != &m->all; l = l->next) {
+        mcp__meter *meter = mcp__container(l, mcp__meter, link);
+        if (is_unused(&meter->usage))
+            continue;
+        const mcp_usage usage = shown_of(server, to, &meter->usage);
+        if (meter->shown && may_see(server, to, meter))
+            each(&usage, user);
+        else
+            add_up(&other, &meter->usage);
+    }
+    if (!is_unused(&other))
+        each(&other, user);
 }
 
 void mcp_server_usage_all(const mcp_server *server, mcp_usage_kind kind,
                           void (*each)(const mcp_usage *usage, void *user), void *user)
 {
-    if ((unsigned)kind >= MCP_USAGE_KINDS)
-        return;
-    const mcp__meters *m = &server->meters[kind];
-    mcp_usage other = m->other.usage;
-    for (mcp__link *l = m->all.next; l != &m->all; l = l->next) {
-        mcp_usage *usage = &mcp__container(l, mcp__meter, link)->usage;
-        if (!is_unused(usage))
-            each(usage, user);
-    }
-    if (!is_unused(&other))
-        each(&other, user);
+    report(server, &(viewer){.is_program = true}, kind, each, user);
 }
 
 void mcp_server_usage(const mcp_server *server, const mcp_identity *identity, mcp_usage_kind kind,
                       void (*each)(const mcp_usage *usage, void *user), void *user)
 {
-    if ((unsigned)kind >= MCP_USAGE_KINDS)
-        return;
-    const mcp__meters *m = &server->meters[kind];
-    mcp_usage other = m->other.usage;
-    for (mcp__link *l = m->all.next; l != &m->all; l = l->next) {
-        mcp_usage *usage = &mcp__container(l, mcp__meter, link)->usage;
-        if (is_unused(usage))
-            continue;
-        if (may_see(server, identity, usage))
-            each(usage, user);
-        else
-            add_up(&other, usage);
-    }
-    if (!is_unused(&other))
-        each(&other, user);
+    report(server, &(viewer){.identity = identity}, kind, each, user);
 }

@@ -7,18 +7,32 @@
 
 #include "base/base.h"
 
+/* Hashes of the names of the tools that the provider of a mount has listed. */
+typedef struct mcp__listed_tools {
+    uint64_t *hashes; /* open addressing; 0 is empty */
+    size_t count, room;
+} mcp__listed_tools;
+
 /* The counters of a tool or a mount. */
 typedef struct mcp__meter {
     mcp_usage usage;
     mcp_server *server;
     mcp__link link; /* in server->meters[].all */
     size_t refs;    /* number of tools or mounts with this name, plus requests in progress */
+    bool shown;     /* one of the MCP_USAGE_NAMES that are reported by their names */
+    bool unnamed;   /* of a source: for calls of tools without a meter of their own */
+    /* Of a mount: the meters of its provider's tools, each of which holds a reference. */
+    mcp__link tools;
+    mcp__link of_source; /* of such a tool: in `tools` */
+    struct mcp__meter *unnamed_tools;
+    mcp__listed_tools listed;
 } mcp__meter;
 
 typedef struct mcp__meters {
     mcp__map by_name;
     mcp__link all;    /* in order of registration */
     mcp__meter other; /* for requests without a meter of their own */
+    size_t n_shown;
 } mcp__meters;
 
 /* The counters of change_count.c. */
@@ -37,6 +51,7 @@ typedef enum mcp__used_outcome {
 /* What is counted for a request. */
 typedef struct mcp__used {
     mcp__meter *meter;  /* NULL if the request is not counted */
+    mcp__meter *source; /* of a call of a provider's tool: the mount's, with a reference */
     int64_t since;      /* when the request began, in microseconds */
     uint64_t bytes;     /* size of the contents in the result */
     uint64_t answer;    /* size of the answer */
@@ -63,6 +78,12 @@ mcp__meter *mcp__meter_take(mcp_server *server, mcp_usage_kind kind, mcp_str nam
 void mcp__meter_give(mcp__meter *meter);
 /* Counts the request for this meter instead of the request's previous meter. */
 void mcp__usage_begin(mcp_request *req, mcp__meter *meter);
+/* The same for a call of a tool that the provider of a mount runs. */
+void mcp__usage_begin_mounted(mcp_request *req, mcp__meter *source, mcp_str tool);
+/* The provider of a mount has listed a tool of this name. */
+void mcp__meter_listed(mcp__meter *source, mcp_str tool);
+/* A page of a list is without the mount. */
+void mcp__meter_left_out(mcp__meter *source);
 /* Counts the request for "other", until its own meter is known. */
 void mcp__usage_begin_other(mcp_request *req, mcp_usage_kind kind);
 /* Returns the time at which the request was received, for used.since, and the microseconds since

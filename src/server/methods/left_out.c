@@ -251,7 +251,7 @@ void mcp__without(mcp_request *req, const mcp__mount *mount, mcp_str prefix)
     req->page.incomplete = true;
     tell(req, prefix);
     if (mount->meter)
-        mount->meter->usage.left_out++;
+        mcp__meter_left_out(mount->meter);
 }
 
 void mcp__put_left_out(mcp_request *req)

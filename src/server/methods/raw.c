@@ -252,9 +252,18 @@ static mcp__pass_shape entry_of(const mcp_request *req)
     return shapes[req->method->lists];
 }
 
+/* Calls of this tool will be counted by its name. All tools of a page are of one mount. */
+static void note_tool(mcp__raw *p, mcp_str name)
+{
+    if (!p->mount)
+        p->mount = mcp__mount_named(p->req->server, MCP__TOOLS, name);
+    if (p->mount)
+        mcp__meter_listed(p->mount->meter, name);
+}
+
 /* Returns whether an entry is left out of the list: its name is invalid, or is registered on this
  * server, where the registered item takes precedence. */
-static bool is_hidden(const mcp__raw *p, const mcp_json *entry)
+static bool is_hidden(mcp__raw *p, const mcp_json *entry)
 {
     mcp__kind kind = p->req->method->lists;
     const char *member = kind == MCP__RESOURCES   ? "uri"
@@ -267,8 +276,10 @@ static bool is_hidden(const mcp__raw *p, const mcp_json *entry)
     mcp__buf_init(&b, &p->req->server->allocator, SIZE_MAX);
     static const mcp__pass_name names[MCP__KINDS] = {MCP__PASS_NAME_URI, MCP__PASS_NAME_TEMPLATE,
                                                      MCP__PASS_NAME_PROMPT, MCP__PASS_NAME_TOOL};
-    bool there = put_name((void *)(uintptr_t)p, names[kind], name, &b) && !b.failed;
+    bool there = put_name(p, names[kind], name, &b) && !b.failed;
     bool hidden = !there || mcp__registry_find(p->req->server, kind, mcp__buf_view(&b));
+    if (!hidden && kind == MCP__TOOLS)
+        note_tool(p, mcp__buf_view(&b));
     mcp__buf_free(&b);
     return hidden;
 }
@@ -378,7 +389,8 @@ int mcp__run_mounted(mcp_request *req, const mcp__mount *mount, mcp_item item, m
     if (arguments && !mcp_json_is(arguments, MCP_JSON_OBJECT))
         return mcp_reply_fail(req, MCP__INVALID_PARAMS,
                               "Invalid params: \"arguments\" must be an object");
-    mcp__usage_begin(req, mount->meter);
+    if (item == MCP_ITEM_TOOL)
+        mcp__usage_begin_mounted(req, mount->meter, name);
     req->target.takes_task = mount->provider.tasks && item == MCP_ITEM_TOOL;
     if (mount->provider.run && !may(req, (mcp__pass_name)item, name))
         return mcp__refuse_named(req, item, name, true);

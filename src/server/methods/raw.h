@@ -11,8 +11,9 @@
 typedef struct mcp__raw {
     mcp_request *req;
     mcp_raw raw;
-    mcp_json_doc *doc;      /* NULL if the caller has parsed it */
-    mcp_uri_template *tmpl; /* of a completion; NULL without access rules */
+    mcp_json_doc *doc;       /* NULL if the caller has parsed it */
+    mcp_uri_template *tmpl;  /* of a completion; NULL without access rules */
+    const mcp__mount *mount; /* of a page with tools; NULL before the first */
 } mcp__raw;
 
 /* Takes the caller's struct, and parses the text unless the caller has. Returns MCP_OK or a negative

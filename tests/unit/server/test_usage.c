@@ -3,6 +3,8 @@
  */
 #include "rig.h"
 
+#include <mcp/sys/forward.h>
+
 typedef struct seen {
     mcp_usage usage[8];
     char names[8][64];
@@ -323,6 +325,131 @@ static void test_sources(void **state)
     end();
 }
 
+/* ---- tools of mounted providers --------------------------------------------------------------- */
+
+static int list_tools(mcp_request *req, mcp_item item, mcp_str cursor, size_t max, void *user)
+{
+    static const char page[] = "{\"tools\":[{\"name\":\"a\",\"inputSchema\":{\"type\":\"object\"}},"
+                               "{\"name\":\"b\",\"inputSchema\":{\"type\":\"object\"}}]}";
+    (void)cursor, (void)max, (void)user;
+    return item == MCP_ITEM_TOOL
+               ? mcp_reply_raw_page(req,
+                                    MCP_OPTIONS(mcp_raw, .json = mcp_str_from(page), .name = NULL))
+               : MCP_OK;
+}
+
+static int run_tool(mcp_request *req, mcp_item item, mcp_str name, void *user)
+{
+    static const char fine[] = "{\"content\":[]}";
+    (void)name;
+    if (item == MCP_ITEM_PROMPT)
+        return MCP_ENOTFOUND;
+    rig *its = user;
+    return its->handler ? its->handler(its, req)
+                        : mcp_reply_raw(req, MCP_OPTIONS(mcp_raw, .json = mcp_str_from(fine)));
+}
+
+static const mcp_provider runner = {.size = sizeof(runner),
+                                    .name = "far",
+                                    .items = 1 << MCP_ITEM_TOOL | 1 << MCP_ITEM_PROMPT,
+                                    .list_items = list_tools,
+                                    .run = run_tool};
+
+static void mount_runner(const char *prefix)
+{
+    assert_int_equal(mcp_server_mount(r.server, prefix, &runner, &r, NULL), MCP_OK);
+}
+
+static int mount_again(mcp_server *server, void *user, mcp_error *why)
+{
+    (void)user;
+    return mcp_server_mount(server, "mcp+far:", &runner, &r, why);
+}
+
+static void list_all_tools(void)
+{
+    rig_say(&r, peer,
+            "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{" RIG_META "}}");
+    rig_sent(&r);
+}
+
+static mcp_str source_of(size_t i)
+{
+    static seen s;
+    s = look(MCP_USAGE_TOOL, "p");
+    assert_true(i < s.count);
+    return s.usage[i].source;
+}
+
+/* A tool of a provider is counted by its name and its source when it has been listed or has
+ * succeeded; other names count for the source. None of them counts as a read. */
+static void test_mounted(void **state)
+{
+    (void)state;
+    begin(&(mcp_server_options){.size = 0}, rig_ok);
+    assert_int_equal(mcp_server_rebuild(r.server, mount_again, NULL, NULL), MCP_OK);
+    call_as(rig_ok, "t");
+    call_as(error, "a");
+    call_as(not_found, "invented");
+    TOOLS("t ok=1; other error=2");
+    assert_true(mcp_str_eq(source_of(1), MCP_STR("mcp+far:")));
+    assert_null(source_of(0).ptr);
+    list_all_tools();
+    call_as(error, "a");
+    call_as(tool_error, "b");
+    call_as(NULL, "c");
+    call_as(error, "c");
+    call_as(not_found, "invented");
+    TOOLS("t ok=1; other error=3; a error=1; b tool=1; c ok=1 error=1");
+    assert_true(mcp_str_eq(source_of(2), MCP_STR("mcp+far:")));
+    call_as(rig_keep, "a");
+    TOOLS("t ok=1; other error=3; a error=1 now=1; b tool=1; c ok=1 error=1");
+    mcp_reply_finish(r.kept[0], MCP_OK);
+    SOURCES("");
+    end();
+}
+
+static void test_mounted_again(void **state)
+{
+    (void)state;
+    begin(&(mcp_server_options){.size = 0}, rig_ok);
+    assert_int_equal(mcp_server_rebuild(r.server, mount_again, NULL, NULL), MCP_OK);
+    call_as(NULL, "a");
+    assert_int_equal(mcp_server_rebuild(r.server, mount_again, NULL, NULL), MCP_OK);
+    call_as(error, "a");
+    TOOLS("a ok=1 error=1");
+    end();
+}
+
+static void count_names(const mcp_usage *usage, void *user)
+{
+    size_t *n = user;
+    n[0]++;
+    n[1] += (size_t)usage->ok;
+    n[2] += mcp_str_eq(usage->name, MCP_STR("other"));
+}
+
+/* No more than MCP_USAGE_NAMES names are reported; the calls of all others are in "other". */
+static void test_many(void **state)
+{
+    (void)state;
+    begin(&(mcp_server_options){.size = 0}, rig_ok);
+    mount_runner("mcp+far:");
+    for (int i = 0; i < MCP_USAGE_NAMES + 200; i++) {
+        char name[32];
+        snprintf(name, sizeof(name), "x%d", i);
+        if (i % 2)
+            assert_int_equal(rig_add_tool(&r, name, 0), MCP_OK);
+        call_as(i % 2 ? rig_ok : NULL, name);
+    }
+    size_t n[3] = {0};
+    mcp_server_usage_all(r.server, MCP_USAGE_TOOL, count_names, n);
+    assert_true(n[0] <= MCP_USAGE_NAMES + 1);
+    assert_int_equal(n[1], MCP_USAGE_NAMES + 200);
+    assert_true(n[2] >= 1);
+    end();
+}
+
 /* ---- the clock -------------------------------------------------------------------------------- */
 
 static size_t readings;
@@ -405,20 +532,38 @@ static void test_access(void **state)
     assert_int_equal(rig_add_tool(&r, "secret", 0), MCP_OK);
     mount("mem:");
     mount("mem://secret/");
+    mount("a+secret:"); /* a scheme with a name in it */
     r.handler = bytes;
     call_as(rig_ok, "t");
     call_as(rig_ok, "secret");
     r.handler = bytes;
     read_uri("mem:x");
     read_uri("mem://secret/x");
+    read_uri("a+secret:x");
     assert_int_equal(mcp_server_set_access(r.server, MCP_OPTIONS(mcp_access, .may = may)), MCP_OK);
     call_as(rig_ok, "secret"); /* which this peer may not see */
     assert_string_equal(tell(MCP_USAGE_TOOL, "root"), "t ok=1; secret ok=1; other error=1");
     assert_string_equal(tell(MCP_USAGE_TOOL, "p"), "t ok=1; other ok=1 error=1");
     TOOLS("other ok=2 error=1");
     assert_string_equal(tell(MCP_USAGE_SOURCE, "root"),
-                        "mem: ok=1 bytes=10; mem://secret/ ok=1 bytes=10");
-    assert_string_equal(tell(MCP_USAGE_SOURCE, "p"), "mem: ok=1 bytes=10; other ok=1 bytes=10");
+                        "mem: ok=1 bytes=10; mem://secret/ ok=1 bytes=10; a+secret: ok=1 bytes=10");
+    assert_string_equal(tell(MCP_USAGE_SOURCE, "p"), "mem: ok=1 bytes=10; other ok=2 bytes=20");
+    end();
+}
+
+/* A tool may be seen without its source, and then none is named. */
+static void test_access_mounted(void **state)
+{
+    (void)state;
+    begin(&(mcp_server_options){.size = 0}, rig_ok);
+    mount_runner("mcp+secret:");
+    call_as(NULL, "a");
+    call_as(NULL, "a_secret");
+    call_as(error, "invented");
+    assert_int_equal(mcp_server_set_access(r.server, MCP_OPTIONS(mcp_access, .may = may)), MCP_OK);
+    assert_string_equal(tell(MCP_USAGE_TOOL, "root"), "other error=1; a ok=1; a_secret ok=1");
+    assert_string_equal(tell(MCP_USAGE_TOOL, "p"), "a ok=1; other ok=1 error=1");
+    assert_null(source_of(0).ptr);
     end();
 }
 
@@ -438,6 +583,14 @@ static void test_allocations(void **state)
     for (int i = 0; i < 1000; i++)
         call_as(rig_ok, "t");
     assert_int_equal(r.memory.calls - before, 1001 * first);
+    mount_runner("mcp+far:");
+    call_as(error, "far"); /* in "other" of the source */
+    before = r.memory.calls;
+    call_as(error, "far");
+    first = r.memory.calls - before;
+    for (int i = 0; i < 100; i++)
+        call_as(error, "far");
+    assert_int_equal(r.memory.calls - before, 101 * first);
     end();
 }
 
@@ -449,6 +602,8 @@ int main(void)
         cmocka_unit_test(test_rebuilt),  cmocka_unit_test(test_sources),
         cmocka_unit_test(test_clock),    cmocka_unit_test(test_microseconds),
         cmocka_unit_test(test_access),   cmocka_unit_test(test_allocations),
+        cmocka_unit_test(test_mounted),  cmocka_unit_test(test_mounted_again),
+        cmocka_unit_test(test_many),     cmocka_unit_test(test_access_mounted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
