@@ -349,6 +349,9 @@ typedef enum mcp_usage_kind {
 /* Returns the inclusive upper bounds of the MCP_USAGE_BUCKETS first buckets of all histograms of
  * durations, in microseconds, from 0.5 ms to a minute; static storage. */
 MCP_API const uint64_t *mcp_usage_bounds(void);
+/* Passes a name to add(), in pieces, as the value of a label in the text format of Prometheus, without
+ * quotes: backslashes, quotes and line ends are escaped, bytes that are not UTF-8 become U+FFFD. */
+MCP_API void mcp_metric_label(mcp_str text, void (*add)(mcp_str piece, void *arg), void *arg);
 
 /* The outcomes of the requests for one tool or source, over all channels, since it was first
  * registered or mounted. All values but `in_flight` are running totals, so the values of several

@@ -4,15 +4,15 @@
 #include <stdio.h>
 #include <string.h>
 
-static void escape(const char *text, char *to, size_t room)
+/* A label whose pieces do not fit ends before them. */
+static void add_piece(mcp_str piece, void *arg)
 {
-    size_t n = 0;
-    for (; *text && n + 3 < room; text++) {
-        if (*text == '"' || *text == '\\')
-            to[n++] = '\\';
-        to[n++] = *text >= 0 && *text < ' ' ? ' ' : *text;
+    metric_sink *to = arg;
+    if (piece.len < sizeof(to->label) - to->label_len) {
+        memcpy(to->label + to->label_len, piece.ptr, piece.len);
+        to->label_len += piece.len;
     }
-    to[n] = 0;
+    to->label[to->label_len] = 0;
 }
 
 static void begin(metric_sink *to, const metric *m, const char *source)
@@ -23,7 +23,8 @@ static void begin(metric_sink *to, const metric *m, const char *source)
     if (!to->begun && n > 0)
         to->add((mcp_str){text, (size_t)n}, to->arg);
     to->begun = true;
-    escape(source, to->label, sizeof(to->label));
+    to->label_len = 0;
+    mcp_metric_label(mcp_str_from(source), add_piece, to);
 }
 
 static uint64_t number(const void *at, size_t width)

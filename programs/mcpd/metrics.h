@@ -15,6 +15,7 @@ typedef struct metric_sink {
     void *arg;
     bool begun;
     char label[500];
+    size_t label_len;
 } metric_sink;
 
 /* A metric whose values are members of a struct that describes the state of a source. */

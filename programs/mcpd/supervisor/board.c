@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 enum {
-    CELL = 512 * 1024, /* bytes; memory that is never written does not exist */
+    CELL = 4 << 20, /* bytes for 1,000 names; memory that is never written does not exist */
     WAIT_MS = 100,
     STEP_US = 200,
     READS = 100, /* attempts to read a cell that is being written */

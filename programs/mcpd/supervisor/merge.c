@@ -43,7 +43,7 @@ typedef struct family {
     char head[]; /* the lines HELP and TYPE; the name is at the place of `name` */
 } family;
 
-enum { BUCKETS = 1024 };
+enum { BUCKETS = 8192 };
 
 struct merge {
     family *first, **last;

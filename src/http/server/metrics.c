@@ -235,17 +235,15 @@ typedef struct label {
     mcp_str value, source;
 } label;
 
+static void add_text(mcp_str text, void *arg)
+{
+    mcp__buf_str(arg, text);
+}
+
 static void put_one(mcp__buf *b, const char *name, mcp_str value)
 {
     mcp__buf_printf(b, "%s=\"", name);
-    for (size_t i = 0; i < value.len; i++) {
-        switch (value.ptr[i]) {
-        case '\\': mcp__buf_lit(b, "\\\\"); break;
-        case '"': mcp__buf_lit(b, "\\\""); break;
-        case '\n': mcp__buf_lit(b, "\\n"); break;
-        default: mcp__buf_char(b, value.ptr[i]);
-        }
-    }
+    mcp_metric_label(value, add_text, b);
     mcp__buf_char(b, '"');
 }
 
@@ -529,11 +527,6 @@ static void put_limits(const mcp_http *http, mcp__buf *b)
 }
 
 /* ---- output --------------------------------------------------------------------------------- */
-
-static void add_text(mcp_str text, void *arg)
-{
-    mcp__buf_str(arg, text);
-}
 
 static void put_metrics(mcp_http *http, const viewer *to, mcp__buf *b)
 {

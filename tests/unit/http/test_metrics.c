@@ -16,6 +16,11 @@ static int read_nothing(mcp_request *req, mcp_str uri, void *user)
     return MCP_ENOTFOUND;
 }
 
+static void append(mcp_str piece, void *arg)
+{
+    strncat(arg, piece.ptr, piece.len);
+}
+
 /* Tools and sources have escaped names; names that a peer invented do not appear. */
 static void test_metrics_by_name(void **state)
 {
@@ -42,6 +47,9 @@ static void test_metrics_by_name(void **state)
     }
     wire_send(&w, POST CALL("resources/read", "\"uri\":\"x:\\\"a\\\\b\\ncd\""));
     wire_send(&w, POST CALL("resources/read", "\"uri\":\"mem:a\""));
+    char label[64] = "";
+    mcp_metric_label(MCP_STR("y:\xC3\xA9\xFF\"\\\n\xE2\x82"), append, label);
+    assert_string_equal(label, "y:\xC3\xA9\xEF\xBF\xBD\\\"\\\\\\n\xEF\xBF\xBD\xEF\xBF\xBD");
     w.len = 0;
     wire_send(&w, "GET /metrics HTTP/1.1\nHost: localhost\n\n");
     wire_expect(&w,
