@@ -22,6 +22,7 @@ typedef enum mcp_audit_outcome {
     MCP_AUDIT_SCOPES,     /* mcp_request_need_scopes(): the caller's token lacks a scope */
     MCP_AUDIT_CANCELLED,  /* cancelled by the client, or the client disconnected */
     MCP_AUDIT_ERROR,      /* any other error; mcp_audit_record.code */
+    MCP_AUDIT_LIMITED,    /* it exceeded a rate (MCP_CODE_RATE) */
 } mcp_audit_outcome;
 
 /* A change that a request made or asked for, for its record. A member that is zero is not known. */

@@ -232,6 +232,9 @@ MCP_API void mcp_reply_completion_total(mcp_request *req, uint64_t total);
 typedef enum mcp_code {
     MCP_CODE_INVALID_PARAMS = -32602,
     MCP_CODE_INTERNAL = -32603,
+    /* A rate is exceeded (mcp_request_take()); the reply has data.retryAfterMs. The specification has no
+     * code for this yet and reserves -32020 … -32099 for those that it defines, so it is a code of ours. */
+    MCP_CODE_RATE = -31429,
 } mcp_code;
 
 /* Makes the reply an error, whatever was added before. A handler ends with `return

@@ -407,6 +407,10 @@ MCP_API void mcp_server_usage(const mcp_server *server, const mcp_identity *iden
 MCP_API void mcp_server_usage_all(const mcp_server *server, mcp_usage_kind kind,
                                   void (*each)(const mcp_usage *usage, void *user), void *user);
 
+/* Returns the name of the i-th rate: a member of mcp_server_options, or "rates" for all those of
+ * mcp_request_take() together; NULL past the last. *count is how many requests it has refused. */
+MCP_API const char *mcp_server_rate_refusals(const mcp_server *server, size_t i, uint64_t *count);
+
 /* How many requests that change something, or would, have ended with one result. All texts are static. */
 typedef struct mcp_change_count {
     size_t size; /* set by the library */
@@ -414,7 +418,7 @@ typedef struct mcp_change_count {
      * "write" or, for every other word, "other". */
     const char *operation;
     /* "ok", "dry_run" (it was only asked what would be changed), "tool_error", "input_required",
-     * "not_found", "denied", "insufficient_scope", "error" or "gone", as in mcp/audit.h. */
+     * "not_found", "denied", "insufficient_scope", "limited", "error" or "gone", as in mcp/audit.h. */
     const char *result;
     uint64_t count;
 } mcp_change_count;

@@ -265,6 +265,7 @@ static const char *const outcomes[] = {
     [MCP_AUDIT_SCOPES] = "insufficient scope",
     [MCP_AUDIT_CANCELLED] = "cancelled",
     [MCP_AUDIT_ERROR] = "error",
+    [MCP_AUDIT_LIMITED] = "limited",
 };
 
 /* Methods that neither read nor act. */

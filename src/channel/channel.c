@@ -125,6 +125,7 @@ void mcp__incoming_reply(mcp__incoming *in, mcp_str message, int code)
                           (mcp_output_info){.kind = MCP_OUTPUT_RESPONSE,
                                             .code = code,
                                             .malformed = in->malformed,
+                                            .retry_after_s = in->retry_after_s,
                                             .scopes = in->scopes});
     incoming_free(in);
 }

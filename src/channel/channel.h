@@ -32,6 +32,7 @@ typedef struct mcp__incoming {
     bool malformed;     /* see mcp_output_info */
     bool abandoned;     /* answered already, but its handler has not finished */
     bool shrunk;        /* the block has only the beginning of the role's struct */
+    int retry_after_s;  /* see mcp_output_info */
     const char *scopes; /* see mcp_output_info; valid until the answer was sent */
     char *long_key;     /* holds the key if it does not fit into short_key */
     char short_key[48];

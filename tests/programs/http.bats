@@ -256,6 +256,17 @@ ask() {
     serve --http 127.0.0.1:0 --resource-tools --calls-per-second 1
     [ "$(ask_often)" -ge 4 ]
     [[ "$(< answers)" == *"one caller may make 1 a second (--calls-per-second); try again in "*'"retryAfterMs":'* ]]
+    [[ "$(< answers)" == *'"code":-31429'* ]]
+    curl -s "$base/metrics" | grep -qE '^mcp_rate_refusals_total\{limit="--calls-per-second"\} [1-5]$'
+    # The message was understood, so the status is 200 in both eras.
+    until curl -sS -D head -H 'Content-Type: application/json' -d "$body" "$base/mcp" | grep -q -- -31429; do :; done
+    grep -q '^HTTP/1.1 200' head
+    grep -qx $'Retry-After: 1\r' head
+    until ask tools/call '"name":"list_resources","arguments":{},' -H 'Mcp-Name: list_resources' -D head "$base/mcp" | grep -q -- -31429; do :; done
+    grep -q '^HTTP/1.1 200' head
+    grep -qx $'Retry-After: 1\r' head
+    ask resources/list '' -D head -o /dev/null "$base/mcp"
+    run -1 grep Retry-After head
     finish
     serve --http 127.0.0.1:0 --resource-tools --calls-per-second 1 --no-rate-limits
     [ "$(ask_often)" = 9 ]

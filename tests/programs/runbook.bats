@@ -29,7 +29,8 @@ wait_for() {
 serve() {
     jq -n --arg far "$MCPD" --arg files "$PWD/project" --arg ada "$ada" --arg bob "$bob" '{
         http: "127.0.0.1:0", audit: "audit", tokens: {ada: $ada, bob: $bob}, "resource-tools": true,
-        sources: ["project", {module: "mcp", source: $far, name: "far", options: {args: ["--resource-tools", $files]}},
+        sources: ["project", {module: "mcp", source: $far, name: "far", options: {args: ["--resource-tools", $files],
+                rates: [{tools: ["list_resources"], per_minute: 1}]}},
             {module: "mcp", source: "http://127.0.0.1:1/", name: "gone"}],
         access: [{principal: "bob", effect: "deny", resources: "project/b.md"},
             {principal: "ada", effect: "allow", operations: ["change"], resources: "project/a.md"}]}' > mcpd.json
@@ -77,6 +78,7 @@ work() {
     call "$ada" read_resource "{\"uri\":\"$files/no.md\"}"
     read_file "$ada" mcp+gone:x:y
     call "$ada" far_list_resources '{}'
+    call "$ada" far_list_resources '{}' # beyond its rate
     call "$ada" far_read_resource '{"uri":"no"}'
     call "$bob" edit_file '{"uri":"a.md","edits":[{"old":"hello","new":"bye"}]}'
     read_file "${ada/0/1}" "$files/a.md"

@@ -154,7 +154,9 @@ typedef struct mcp_output_info {
     int code; /* of an error response; 0 for other messages */
     /* The request was rejected because of its envelope, before its method was read. */
     bool malformed;
-    int reserved;
+    /* Of an error response: after how many seconds the request may be sent again, because a rate was
+     * exceeded; otherwise 0. */
+    int retry_after_s;
     /* The scopes that the request needs, separated by spaces, if it was refused because the caller
      * lacks one of them (mcp_request_need_scopes()); otherwise NULL. */
     const char *scopes;

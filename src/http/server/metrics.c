@@ -30,6 +30,7 @@ typedef enum metric_id {
     LIMIT,
     LIMIT_USED,
     LIMIT_REFUSALS,
+    RATE_REFUSALS,
     CONNECTIONS,
     CONNECTIONS_TOTAL,
     CONNECTIONS_REFUSED,
@@ -97,6 +98,8 @@ static const struct {
                     "uses most."},
     [LIMIT_REFUSALS] = {"mcp_limit_refusals_total", "counter",
                         "Connections, requests and answers refused because of a limit."},
+    [RATE_REFUSALS] = {"mcp_rate_refusals_total", "counter",
+                       "Requests refused because a caller exceeded a rate, by option."},
     [CONNECTIONS] = {"mcp_connections", "gauge", "Open connections."},
     [CONNECTIONS_TOTAL] = {"mcp_connections_total", "counter", "Connections accepted."},
     [CONNECTIONS_REFUSED] = {"mcp_connections_refused_total", "counter",
@@ -526,6 +529,18 @@ static void put_limits(const mcp_http *http, mcp__buf *b)
     }
 }
 
+static void put_rates(const mcp_http *http, mcp__buf *b)
+{
+    uint64_t count;
+    const char *member;
+    put_head(b, RATE_REFUSALS);
+    for (size_t i = 0; (member = mcp_server_rate_refusals(http->server, i, &count)); i++)
+        put_value(
+            b, RATE_REFUSALS,
+            &(label){.name = "limit", .value = mcp_str_from(mcp__http_option_name(http, member))},
+            count);
+}
+
 /* ---- output --------------------------------------------------------------------------------- */
 
 static void put_metrics(mcp_http *http, const viewer *to, mcp__buf *b)
@@ -538,6 +553,7 @@ static void put_metrics(mcp_http *http, const viewer *to, mcp__buf *b)
     put_used(http, to, b);
     put_changes(http, b);
     put_limits(http, b);
+    put_rates(http, b);
     for (metric_id id = CONNECTIONS; id < METRICS; id++) {
         bool fleet = id >= SESSIONS_TAKEN && id <= FORWARDED;
         if ((id == SSE_SESSIONS && !http->options.sse_path) || (fleet && !http->fleet))

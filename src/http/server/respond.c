@@ -265,13 +265,16 @@ void mcp__http_reply(mcp_http_connection *c, int status, const mcp_output_info *
     mcp__http_answer a = {.status = status, .body = message, .session = session};
     a.type = "application/json";
     a.code = info->code;
-    if (!info->scopes) {
+    if (!info->scopes && !info->retry_after_s) {
         mcp__http_answer_fitting(c, &a);
         return;
     }
     mcp__buf lines;
     mcp__buf_init(&lines, c->http->allocator, 0);
-    mcp__http_put_scope_challenge(c, info->scopes, &lines);
+    if (info->scopes)
+        mcp__http_put_scope_challenge(c, info->scopes, &lines);
+    else
+        mcp__buf_printf(&lines, "Retry-After: %d\r\n", info->retry_after_s);
     a.lines = lines.failed ? (mcp_str){0} : mcp__buf_view(&lines);
     mcp__http_answer_fitting(c, &a);
     mcp__buf_free(&lines);

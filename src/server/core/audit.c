@@ -163,6 +163,8 @@ mcp_audit_outcome mcp__audit_outcome(const mcp_request *req)
         return MCP_AUDIT_OK;
     if (used == MCP__USED_ERROR && req->in.scopes)
         return MCP_AUDIT_SCOPES;
+    if (used == MCP__USED_ERROR && req->used.limited)
+        return MCP_AUDIT_LIMITED;
     if ((used == MCP__USED_ERROR || used == MCP__USED_NOT_FOUND) && req->used.denied)
         return MCP_AUDIT_DENIED;
     if ((used == MCP__USED_ERROR || used == MCP__USED_TOOL_ERROR) && req->used.refused)
@@ -174,10 +176,8 @@ mcp_audit_outcome mcp__audit_outcome(const mcp_request *req)
 static int code_of(const mcp_request *req, mcp_audit_outcome outcome)
 {
     static const bool has_code[] = {
-        [MCP_AUDIT_NOT_FOUND] = true,
-        [MCP_AUDIT_DENIED] = true,
-        [MCP_AUDIT_SCOPES] = true,
-        [MCP_AUDIT_ERROR] = true,
+        [MCP_AUDIT_NOT_FOUND] = true, [MCP_AUDIT_DENIED] = true,  [MCP_AUDIT_SCOPES] = true,
+        [MCP_AUDIT_ERROR] = true,     [MCP_AUDIT_LIMITED] = true,
     };
     if (!has_code[outcome] || req->used.outcome == MCP__USED_TOOL_ERROR)
         return 0;

@@ -18,6 +18,7 @@ static const char *const results[MCP__CHANGE_RESULTS] = {
     [MCP_AUDIT_SCOPES] = "insufficient_scope",
     [MCP_AUDIT_CANCELLED] = "gone",
     [MCP_AUDIT_ERROR] = "error",
+    [MCP_AUDIT_LIMITED] = "limited",
     [DRY_RUN] = "dry_run",
 };
 

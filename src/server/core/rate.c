@@ -216,17 +216,36 @@ static const struct {
     {"requests about tasks", "polls_per_second", {.per_second = 500, .burst = 2000}},
 };
 
-static int refuse(mcp_request *req, mcp__rate which, int64_t ms)
+/* Makes the reply an error that says when to try again. `which` may be MCP__RATES. */
+static int refuse(mcp_request *req, size_t which, int64_t ms, const char *what, uint32_t number,
+                  const char *span, const char *name)
+{
+    char data[64];
+    snprintf(data, sizeof(data), "{\"retryAfterMs\":%" PRId64 "}", ms);
+    req->server->callers.refused[which]++;
+    req->used.limited = true;
+    req->in.retry_after_s = (int)MCP__MIN((ms + 999) / 1000, INT32_MAX);
+    return mcp_reply_fail_data(req, MCP_CODE_RATE, data,
+                               "too many %s: one caller may make %" PRIu32
+                               " a %s (%s); try again in %" PRId64 " ms",
+                               what, number, span, name, ms);
+}
+
+static int refuse_kind(mcp_request *req, mcp__rate which, int64_t ms)
 {
     const mcp_server_options *o = &req->server->options;
     const char *option = kinds[which].option;
     const char *name = o->option_name ? o->option_name(option, o->user) : NULL;
-    char data[64];
-    snprintf(data, sizeof(data), "{\"retryAfterMs\":%" PRId64 "}", ms);
-    return mcp_reply_fail_data(
-        req, MCP__INTERNAL_ERROR, data,
-        "too many %s: one caller may make %" PRIu32 " a second (%s); try again in %" PRId64 " ms",
-        kinds[which].what, req->server->callers.limits[which].per_second, name ? name : option, ms);
+    return refuse(req, which, ms, kinds[which].what, req->server->callers.limits[which].per_second,
+                  "second", name ? name : option);
+}
+
+const char *mcp_server_rate_refusals(const mcp_server *server, size_t i, uint64_t *count)
+{
+    if (i > MCP__RATES)
+        return NULL;
+    *count = server->callers.refused[i];
+    return i < MCP__RATES ? kinds[i].option : "rates";
 }
 
 /* Returns the time in microseconds. */
@@ -246,7 +265,7 @@ int mcp__rate_take(mcp_request *req, mcp__rate which)
         return MCP_ENOMEM;
     int64_t wait = take(req->server, b, which, MCP__MAX(US / (int64_t)limit->per_second, 1),
                         limit->burst, now_of(req));
-    return wait ? refuse(req, which, (wait + 999) / 1000) : MCP_OK;
+    return wait ? refuse_kind(req, which, (wait + 999) / 1000) : MCP_OK;
 }
 
 int mcp_request_take(mcp_request *req, const mcp_rate *given)
@@ -265,12 +284,7 @@ int mcp_request_take(mcp_request *req, const mcp_rate *given)
     int64_t ms = (wait + 999) / 1000;
     if (!wait)
         return MCP_OK;
-    char data[64];
-    snprintf(data, sizeof(data), "{\"retryAfterMs\":%" PRId64 "}", ms);
-    return mcp_reply_fail_data(req, MCP__INTERNAL_ERROR, data,
-                               "too many requests: one caller may make %" PRIu32
-                               " a minute (%s); try again in %" PRId64 " ms",
-                               rate.per_minute, rate.name, ms);
+    return refuse(req, MCP__RATES, ms, "requests", rate.per_minute, "minute", rate.name);
 }
 
 static void set_limit(mcp__callers *callers, mcp__rate which, uint32_t per_second, uint32_t burst)

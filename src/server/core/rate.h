@@ -28,8 +28,9 @@ typedef struct mcp__buckets {
 typedef struct mcp__callers {
     mcp__rate_limit limits[MCP__RATES];
     mcp__buckets buckets;
-    mcp__buckets named; /* those of mcp_request_take(), by caller and name */
-    mcp__link untold;   /* buckets whose requests the other instances were not told of yet */
+    mcp__buckets named;               /* those of mcp_request_take(), by caller and name */
+    uint64_t refused[MCP__RATES + 1]; /* by limit; the last is of mcp_request_take() */
+    mcp__link untold; /* buckets whose requests the other instances were not told of yet */
 } mcp__callers;
 
 void mcp__rate_init(mcp_server *server, const mcp_server_options *o);

@@ -36,7 +36,7 @@ typedef struct mcp__meters {
 } mcp__meters;
 
 /* The counters of change_count.c. */
-enum { MCP__CHANGE_OPERATIONS = 7, MCP__CHANGE_RESULTS = 9 };
+enum { MCP__CHANGE_OPERATIONS = 7, MCP__CHANGE_RESULTS = 10 };
 typedef uint64_t mcp__change_counts[MCP__CHANGE_OPERATIONS][MCP__CHANGE_RESULTS];
 
 typedef enum mcp__used_outcome {
@@ -65,6 +65,7 @@ typedef struct mcp__used {
     bool inner;    /* of audit.c */
     bool denied;   /* access rules deny the item that was requested */
     bool refused;  /* mcp_request_note_denied() */
+    bool limited;  /* a rate is exceeded */
     bool recorded; /* audit.c has passed its record to the program */
 } mcp__used;
 

@@ -57,7 +57,7 @@ static void test_burst_and_refill(void **state)
     mcp_channel *c = peer("p", NULL);
     assert_int_equal(calls(c, 10), 3);
     rig_call_tool(&r, c, 1, "t");
-    assert_has(rig_sent(&r), "\"error\":{\"code\":-32603,\"message\":\"too many tool calls: one "
+    assert_has(rig_sent(&r), "\"error\":{\"code\":-31429,\"message\":\"too many tool calls: one "
                              "caller may make 4 a second (calls_per_second); try again in 250 "
                              "ms\",\"data\":{\"retryAfterMs\":250}}");
     r.now += 100;
@@ -240,7 +240,7 @@ static void test_own(void **state)
     assert_int_equal(calls(nobody, 10), 3);
     rig_call_tool(&r, ann, 1, "t");
     assert_has(rig_sent(&r),
-               "\"error\":{\"code\":-32603,\"message\":\"too many requests: one caller "
+               "\"error\":{\"code\":-31429,\"message\":\"too many requests: one caller "
                "may make 2 a minute (two); try again in 30000 ms\",\"data\":{"
                "\"retryAfterMs\":30000}}");
     own = MCP_OPTIONS(mcp_rate, .name = "other", .per_minute = 5);
