@@ -177,6 +177,8 @@ MCP_API void mcp_listener_drain(mcp_listener *listener);
  * certificate, or the key does not belong to it) or MCP_ENOMEM. After a failure the old certificate
  * stays in use. */
 MCP_API int mcp_listener_reload_tls(mcp_listener *listener, mcp_error *error);
+/* Returns when the certificate in use expires, in seconds since 1970, or 0 without TLS. */
+MCP_API int64_t mcp_listener_tls_expiry(const mcp_listener *listener);
 /* Ends draining: every request that is still in flight gets an error that says that the server is
  * stopping, and every connection is closed after its error was sent. Returns the number of such
  * requests. */

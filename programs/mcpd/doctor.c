@@ -15,6 +15,7 @@
 
 #include "bus.h"
 #include "capacity.h"
+#include "certificate.h"
 #include "commands.h"
 #include "http.h"
 #include "isolate.h"
@@ -220,6 +221,16 @@ static bool is_loopback(const char *address)
     return false;
 }
 
+static void look_at_expiry(const char *path, int64_t expires)
+{
+    static const finding findings_of[] = {[CERTIFICATE_FINE] = FINDING_OK,
+                                          [CERTIFICATE_SOON] = FINDING_WARNING,
+                                          [CERTIFICATE_EXPIRED] = FINDING_WRONG};
+    char text[CERTIFICATE_ROOM];
+    certificate_state state = certificate_say(path, expires, text);
+    doctor_find(findings_of[state], "certificate", "%s", text);
+}
+
 static void try_address(const settings *now, size_t index, tokens *const *known, bool oauth,
                         mcp_loop *loop, mcp_server *server)
 {
@@ -227,7 +238,10 @@ static void try_address(const settings *now, size_t index, tokens *const *known,
     http_logins logins = {.known = known};
     bool authenticated = *known != NULL || oauth;
     mcp_error error = {0};
-    int rc = http_try(now, index, loop, server, &logins, &error);
+    int64_t expires = 0;
+    int rc = http_try(now, index, loop, server, &logins, &expires, &error);
+    if (expires && index == 0)
+        look_at_expiry(now->tls_cert, expires);
     if (rc == MCP_EEXIST)
         doctor_find(FINDING_WARNING, "http",
                     "%s: the address is in use, possibly by this server itself", address);

@@ -17,6 +17,7 @@
 #include "about.h"
 #include "bus.h"
 #include "capacity.h"
+#include "certificate.h"
 #include "isolate.h"
 #include "log.h"
 #include "process.h"
@@ -119,7 +120,12 @@ static void add_operation(const endpoint *e, void (*add)(mcp_str text, void *arg
          "Refusals without a line in the audit log, because there were too many.",
          a ? a->left_out_in_all : 0},
     };
+    const figure expiry = {"mcp_certificate_expiry_timestamp_seconds", "gauge",
+                           "When the certificate of HTTPS expires, since 1970.", 0};
     size_t n = sizeof(figures) / sizeof(*figures) - (audit_is_on(a) ? 0 : 2);
+    int64_t expires = e->at && e->at->count ? mcp_listener_tls_expiry(e->at->items[0]) : 0;
+    if (expires > 0)
+        add_figure(&(figure){expiry.name, expiry.type, expiry.help, (uint64_t)expires}, add, arg);
     for (size_t i = 0; i < n; i++)
         add_figure(&figures[i], add, arg);
 }
@@ -336,7 +342,7 @@ static void close_all(listeners *at)
 }
 
 int http_try(const settings *s, size_t index, mcp_loop *loop, mcp_server *server,
-             const http_logins *logins, mcp_error *error)
+             const http_logins *logins, int64_t *expires, mcp_error *error)
 {
     mcp_files *const none = NULL;
     endpoint e = {.logins = logins, .watching = &none, .server = server};
@@ -344,6 +350,8 @@ int http_try(const settings *s, size_t index, mcp_loop *loop, mcp_server *server
     int rc = s->tls_key && index == 0 ? secret_look(s->tls_key, error) : MCP_OK;
     if (rc == MCP_OK)
         rc = listen_at(s, s->http.items[index], &e, loop, server, NULL, &listener, error);
+    if (expires)
+        *expires = mcp_listener_tls_expiry(listener);
     mcp_listener_close(listener);
     web_page_close();
     return rc;
@@ -387,6 +395,7 @@ void http_reload_tls(const listeners *at, const settings *s)
         log_notice(line);
     else
         log_line("error", line, NULL);
+    certificate_warn(s, at);
 }
 
 int http_serve(const settings *s, mcp_loop *loop, mcp_server *server, const http_logins *logins,
@@ -409,11 +418,15 @@ int http_serve(const settings *s, mcp_loop *loop, mcp_server *server, const http
     if (rc == MCP_OK && life->line)
         rc = line_begin(life->line);
     news n = {.s = s, .at = at, .life = life};
+    certificate_watch watch = {.s = s, .at = at, .host = host};
+    if (rc == MCP_OK)
+        certificate_watch_start(&watch);
     mcp_host_timer *timer = rc == MCP_OK ? host->timer_start(0, tell_all, &n, host->user) : NULL;
     if (rc == MCP_OK)
         rc = serve(s, loop, server, life, error);
     if (timer)
         host->timer_stop(timer, host->user);
+    certificate_watch_stop(&watch);
     close_all(at);
     mcp_http_budget_free(e.budget);
     web_page_close();

@@ -58,9 +58,9 @@ void http_reload_tls(const listeners *at, const settings *s);
  * or removed altogether. */
 int http_serve(const settings *s, mcp_loop *loop, mcp_server *server, const http_logins *logins,
                const offer *o, const http_life *life, listeners *at, mcp_error *error);
-/* Opens the address at `index` as http_serve() would, and closes it again. Returns the errors of
- * mcp_loop_listen(). */
+/* Opens the address at `index` as http_serve() would, and closes it again. *expires is set to the expiry
+ * of its certificate, or 0; `expires` may be NULL. Returns the errors of mcp_loop_listen(). */
 int http_try(const settings *s, size_t index, mcp_loop *loop, mcp_server *server,
-             const http_logins *logins, mcp_error *error);
+             const http_logins *logins, int64_t *expires, mcp_error *error);
 
 #endif

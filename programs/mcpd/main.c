@@ -324,7 +324,7 @@ static int check_serving(program *p, mcp_error *error)
     http_logins logins = logins_of(p);
     int rc = MCP_OK;
     for (size_t i = 0; rc == MCP_OK && i < s->http.count; i++) {
-        rc = http_try(s, i, p->loop, p->server, &logins, error);
+        rc = http_try(s, i, p->loop, p->server, &logins, NULL, error);
         if (rc == MCP_EEXIST)
             rc = MCP_OK;
         check_locate_http(p->config, &p->line, s, i, rc, error);

@@ -372,6 +372,42 @@ heard() { # TEXT: waits until it is in the log
     finish
 }
 
+@test "when the certificate expires is in /metrics, in the log when that is soon, and said by --doctor" {
+    make() { # DAYS
+        openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout key.pem -out cert.pem -days "$1" \
+            -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1 2> /dev/null
+    }
+    make_expired() {
+        printf '%s\n' '[ca]' default_ca=c '[c]' database=index new_certs_dir=. serial=serial default_md=sha256 policy=p \
+            rand_serial=yes '[p]' commonName=supplied > ca.conf
+        : > index
+        openssl req -new -key key.pem -subj /CN=localhost -out request.pem
+        openssl ca -batch -selfsign -config ca.conf -in request.pem -keyfile key.pem -out cert.pem -notext \
+            -startdate 20200101000000Z -enddate 20200201000000Z 2> /dev/null
+    }
+    expiry() { curl -sk "$base/metrics" | sed -n 's/^mcp_certificate_expiry_timestamp_seconds //p'; }
+    make 400
+    serve --http 127.0.0.1:0 --tls-cert cert.pem --tls-key key.pem
+    [ "$(expiry)" = "$(date -d "$(openssl x509 -in cert.pem -noout -enddate | cut -d= -f2)" +%s)" ]
+    run -1 grep 'certificate cert.pem expire' "$log"
+    run "$MCPD" --http 127.0.0.1:0 --tls-cert cert.pem --tls-key key.pem --doctor project
+    [[ "$output" == *"ok      certificate: cert.pem expires on 20"* ]]
+    make 3
+    kill -HUP "$server"
+    heard 'the certificate cert.pem expires on 20'
+    [ "$(grep -c 'the certificate cert.pem expires' "$log")" = 1 ]
+    [ "$(expiry)" = "$(date -d "$(openssl x509 -in cert.pem -noout -enddate | cut -d= -f2)" +%s)" ]
+    run "$MCPD" --http 127.0.0.1:0 --tls-cert cert.pem --tls-key key.pem --doctor project
+    [[ "$output" == *"warning certificate: cert.pem expires on 20"*"replace it, then reload with SIGHUP"* ]]
+    finish
+    make_expired
+    serve --http 127.0.0.1:0 --tls-cert cert.pem --tls-key key.pem
+    heard 'warning: the certificate cert.pem expired on 2020-02-01'
+    run -1 "$MCPD" --http 127.0.0.1:0 --tls-cert cert.pem --tls-key key.pem --doctor project
+    [[ "$output" == *"WRONG   certificate: cert.pem expired on 20"* ]]
+    finish
+}
+
 @test "SIGHUP does not end an HTTP server that has nothing to reload" {
     serve --http 127.0.0.1:0
     kill -HUP "$server"

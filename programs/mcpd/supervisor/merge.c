@@ -22,6 +22,7 @@ static const struct {
     {"mcp_source_refused", MOST},
     {"mcp_source_failed", MOST},
     {"mcp_configuration_timestamp_seconds", LEAST},
+    {"mcp_certificate_expiry_timestamp_seconds", LEAST},
     {"mcp_stream_oldest_seconds", MOST},
 };
 

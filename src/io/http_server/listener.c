@@ -294,6 +294,11 @@ int mcp_listener_reload_tls(mcp_listener *l, mcp_error *error)
     return l->tls ? mcp__tls_load(l->tls, l->tls_cert, l->tls_key, error) : MCP_OK;
 }
 
+int64_t mcp_listener_tls_expiry(const mcp_listener *l)
+{
+    return l && l->tls ? mcp__tls_expiry(l->tls) : 0;
+}
+
 static const mcp_default defaults[] = {
     MCP_DEFAULT(mcp_listen_options, socket_mode, 0600),
 };

@@ -209,6 +209,8 @@ int mcp__tls_new(const mcp_allocator *allocator, const char *cert, const char *k
 /* Loads the files for future connections. Changes nothing on failure. Returns the errors of
  * mcp__tls_new(). */
 int mcp__tls_load(mcp__tls *tls, const char *cert, const char *key, mcp_error *error);
+/* Returns when the certificate expires, in seconds since 1970, or 0 if it cannot be read. */
+int64_t mcp__tls_expiry(const mcp__tls *tls);
 void mcp__tls_free(mcp__tls *tls);
 /* Returns NULL if out of memory. */
 mcp__tls_session *mcp__tls_session_new(mcp__tls *tls);

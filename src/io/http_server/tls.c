@@ -11,6 +11,8 @@
 #define _GNU_SOURCE
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <openssl/x509.h>
+#include <time.h>
 
 #include "base/library.h"
 #include "io/http_server/net.h"
@@ -26,6 +28,9 @@
     X(SSL_CTX_use_certificate_chain_file) \
     X(SSL_CTX_use_PrivateKey_file)        \
     X(SSL_CTX_check_private_key)          \
+    X(SSL_CTX_get0_certificate)           \
+    X(X509_get0_notAfter)                 \
+    X(ASN1_TIME_to_tm)                    \
     X(SSL_new)                            \
     X(SSL_free)                           \
     X(SSL_set_bio)                        \
@@ -117,6 +122,17 @@ static int set_up(mcp__tls *tls, const char *cert, const char *key, mcp_error *e
         f->SSL_CTX_check_private_key(context) != 1)
         return openssl_failed(tls, key, error);
     return MCP_OK;
+}
+
+int64_t mcp__tls_expiry(const mcp__tls *tls)
+{
+    const functions *f = &tls->f;
+    const X509 *cert = f->SSL_CTX_get0_certificate(tls->context);
+    struct tm at;
+
+    if (!cert || f->ASN1_TIME_to_tm(f->X509_get0_notAfter(cert), &at) != 1)
+        return 0;
+    return (int64_t)timegm(&at);
 }
 
 int mcp__tls_new(const mcp_allocator *allocator, const char *cert, const char *key, mcp__tls **ret,
