@@ -27,6 +27,11 @@ typedef struct sealing {
 
 static void keep(sealing *k, char *path)
 {
+    for (size_t i = 0; path && i < k->count; i++)
+        if (strcmp(k->items[i], path) == 0) {
+            free(path);
+            return;
+        }
     char **more = path ? realloc(k->items, (k->count + 2) * sizeof(*more)) : NULL;
     if (!more) {
         k->failed = true;
@@ -59,12 +64,9 @@ static void seal(sealing *k, const char *path)
 {
     char *whole = absolute_path(path);
     char *real = whole ? real_path(whole) : NULL;
-    bool is_link = real && strcmp(real, whole) != 0;
     keep(k, whole);
-    if (is_link)
+    if (real)
         keep(k, real);
-    else
-        free(real);
 }
 
 /* Seals a file, but not a folder, which may well be the one that is served. */

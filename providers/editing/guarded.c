@@ -234,17 +234,11 @@ static bool matches_short(mcp_str pattern, mcp_str given)
 
 /* ---- paths --------------------------------------------------------------------------------------------------- */
 
-/* Most names differ in their first letter. A short name has other letters than the long one. */
-static bool may_match(const char *pattern, const folded *path, size_t at)
-{
-    return *pattern == '*' || path->stems[at] || same_letter(*pattern, path->parts[at].ptr[0]);
-}
-
 /* Compares a pattern of one or more components with those from `at` on. A file is the end of the path. */
 static bool matches_at(const editing_guarded *row, const folded *path, size_t at)
 {
     const char *pattern = row->pattern;
-    for (; at < path->n && may_match(pattern, path, at); at++) {
+    for (; at < path->n; at++) {
         size_t len = strcspn(pattern, "/");
         mcp_str one = {pattern, len};
         mcp_str stem = {path->parts[at].ptr, path->stems[at]};
@@ -255,6 +249,20 @@ static bool matches_at(const editing_guarded *row, const folded *path, size_t at
         pattern += len + 1;
     }
     return false;
+}
+
+static uint64_t letter_bit(char letter)
+{
+    return 1ull << ((unsigned char)letter & 31); /* the same for both cases */
+}
+
+/* Returns which letters the components begin with. Any if one is a short name, which has other letters than the long one. */
+static uint64_t first_letters(const folded *path)
+{
+    uint64_t found = letter_bit('*');
+    for (size_t at = 0; at < path->n; at++)
+        found |= path->stems[at] ? UINT64_MAX : letter_bit(path->parts[at].ptr[0]);
+    return found;
 }
 
 static bool row_matches(const editing_guarded *row, const folded *path)
@@ -270,8 +278,10 @@ editing_guard editing_guarded_look(mcp_str path, const editing_guarded **ret)
     const editing_guarded *found = NULL;
     const editing_guarded *row;
     folded *names = fold_new(path);
+    uint64_t letters = names ? first_letters(names) : 0; /* most rows begin with another one */
     for (size_t i = 0; names && (row = editing_guarded_row(i)); i++)
-        if ((!found || (row->never && !found->never)) && row_matches(row, names))
+        if (letters & letter_bit(*row->pattern) && (!found || (row->never && !found->never)) &&
+            row_matches(row, names))
             found = row;
     if (ret)
         *ret = found;
