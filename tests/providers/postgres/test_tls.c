@@ -81,7 +81,11 @@ static void test_sizes(void **state)
     (void)state;
     assert_int_equal(open_way(&ways[0]), MCP_OK);
     for (size_t size = 1; size < 60000; size = size * 2 + size % 3) {
-        snprintf(sql, sizeof(sql), SQL("SELECT repeat('x', %zu), 'end of %zu'"), size, size);
+        snprintf(sql, sizeof(sql),
+                 "\"name\":\"query_postgres_shop\",\"arguments\":{\"sql\":\"SELECT repeat('x', "
+                 "%zu), 'end of "
+                 "%zu'\",\"max_tokens\":100000}",
+                 size, size);
         snprintf(wanted, sizeof(wanted), "x\",\"end of %zu\"]]", size);
         check_exchange(&p, &(exchange){CALL, sql, {wanted}});
     }

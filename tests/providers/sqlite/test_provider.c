@@ -203,7 +203,7 @@ static const exchange exchanges[] = {
     /* the tool */
     {"tools/list",
      "",
-     {"\"name\":\"query_sqlite_shop\"", "\"readOnlyHint\":true", "SELECT name, sql FROM"}},
+     {"\"name\":\"query_sqlite_shop\"", "\"readOnlyHint\":true", "or query sqlite_schema"}},
     {CALL,
      SQL("SELECT id, name FROM customer WHERE id IN (1, 2) ORDER BY id"),
      {"\"structuredContent\":{\"columns\":[\"id\",\"name\"],\"rows\":[[1,\"Ada\"],[2,\"Bob\"]],"
