@@ -325,9 +325,9 @@ for kind, make, ask in (("git", git(True), GIT), ("sqlite", sqlite(True), TABLE)
     ends = "mcp_source_process_ends_total"
     ROWS += [ # the request is repeated
         Row(kind + "-killed", make, to_process(signal.SIGKILL), ask, "good", kind + ":ill: the process was ended by signal 9",
-            count(ends, source=kind + ":ill", cause="killed")),
+            count(ends, source=ENTRY[kind], cause="killed")),
         Row(kind + "-stopped", make, to_process(signal.SIGSTOP), ask, "good", kind + ":ill: it no longer answers, not even a ping",
-            count(ends, source=kind + ":ill", cause="aborted")),
+            count(ends, source=ENTRY[kind], cause="aborted")),
     ]
 TABLE = read("postgres://ill/public/t/rows")
 late, said = "It took too long", "PostgreSQL database ill: a request took too long: "
