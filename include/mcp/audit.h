@@ -91,8 +91,8 @@ MCP_API void mcp_server_set_audit(mcp_server *server,
 /* Makes the audit log a condition of serving. `kept` returns whether all records are kept that `ended` has got so far. It
  * is asked before a request runs, and again between its record and its answer. If it returns false, the client gets an
  * error and nothing else (-32603, with data.retryAfterMs); what the request has changed stays changed. initialize,
- * server/discover, ping and logging/setLevel, which give nothing of what is served, are answered all the same. A subscription that is open,
- * and progress, go on. `kept` gets the `user` of mcp_server_set_audit() and must not call the server. It may be set at any
+ * server/discover, ping and logging/setLevel, which give nothing of what is served, are answered all the same. A
+ * subscription that is open, and progress, go on. `kept` gets the `user` of mcp_server_set_audit() and must not call the server. It may be set at any
  * time; NULL removes it. */
 MCP_API void mcp_server_require_audit(mcp_server *server, bool (*kept)(void *user));
 

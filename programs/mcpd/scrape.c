@@ -35,7 +35,7 @@ static size_t index_of(const scrape *s)
     return index;
 }
 
-/* Without memory nothing is answered, because what is not filtered may have secret names. */
+/* Without memory nothing is answered: the text that is not filtered may contain secret names. */
 static bool add_up(const scrape *s, merge *m, mcp_str text, const merge_filter *filter)
 {
     return m && merge_add(m, text, filter) &&

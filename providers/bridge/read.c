@@ -256,7 +256,7 @@ static int put_bytes(reading *r, const mcp_json *content, const void *bytes, siz
     return mcp_reply_content(r->req, &c);
 }
 
-/* ---- what is no UTF-8 ---- */
+/* ---- contents that are not UTF-8 ---- */
 
 static bool is_shown(const mcp_json *content)
 {

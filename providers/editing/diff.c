@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "ends.h"
 #include "lines.h"
 #include "text.h"
 
@@ -104,15 +105,6 @@ static size_t forth(mcp_str text, size_t lines, char end)
     return from;
 }
 
-static size_t count_lines(mcp_str text, char end)
-{
-    size_t n = 0;
-    for (size_t at = 0, next; (next = forth((mcp_str){text.ptr + at, text.len - at}, 0, end)) > 0;
-         at += next)
-        n++;
-    return n;
-}
-
 /* Most calls change little of a text. Removes the lines that both begin and end with, apart from the context of a
  * change; the comparison would find the same. Returns the number of lines removed before. */
 static size_t skip_same(mcp_str text[2], editing_split how)
@@ -124,7 +116,7 @@ static size_t skip_same(mcp_str text[2], editing_split how)
     size_t tail = same_tail(rest[0], rest[1]);
     tail -= forth((mcp_str){text[0].ptr + text[0].len - tail, tail}, EDITING_CONTEXT, end);
     head = back((mcp_str){text[0].ptr, head}, EDITING_CONTEXT, end);
-    size_t lines = count_lines((mcp_str){text[0].ptr, head}, end);
+    size_t lines = editing_line_at((mcp_str){text[0].ptr, head}, head, how == EDITING_SPLIT_CR) - 1;
     for (int s = 0; s < 2; s++)
         text[s] = (mcp_str){text[s].ptr + head, text[s].len - head - tail};
     return lines;

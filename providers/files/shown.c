@@ -12,10 +12,9 @@
 static const struct {
     const char *name;
     mcp_str mark;
-    bool big;
 } rows[] = {
-    {"utf-16le", {"\xff\xfe", 2}, false},
-    {"utf-16be", {"\xfe\xff", 2}, true},
+    {"utf-16le", {"\xff\xfe", 2}},
+    {"utf-16be", {"\xfe\xff", 2}},
 };
 
 enum { MARK = 2, LONGEST_MARK = 4 };

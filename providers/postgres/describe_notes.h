@@ -134,7 +134,7 @@
     "s.relname))"                                                                               \
     " FROM " PARTITIONS " HAVING pg_catalog.count(*) > 0)"
 
-/* As ANALYZE and VACUUM left them. The number of rows is nothing for who may not see each of them. */
+/* As ANALYZE and VACUUM left them. Callers whom a policy hides rows from get neither. */
 #define ESTIMATED                                                                               \
     "c.relkind IN ('r', 'm', 'p') AND c.reltuples > 0 AND NOT " IS_CLOSED("n") " AND NOT ("     \
     SECURED ")"
