@@ -1,12 +1,20 @@
 /* async.c: runs calls from other threads on the loop's thread. Calls of mcp_host.post and finished
- * work arrive through one queue, which is protected by a lock and wakes up the loop with a
- * uv_async_t. Other threads use nothing else of the loop.
+ * work arrive through one queue, which is protected by a lock and wakes up the loop with an
+ * eventfd. Other threads use nothing else of the loop.
+ *
+ * This is not a uv_async_t, because libuv makes the loop's thread wait until a thread that wakes it
+ * up has returned from uv_async_send(). On a busy machine that thread, a worker, may have lost its
+ * processor in between, and the loop would stand still until it gets another one.
  *
  * A turn runs only the calls that are queued when it begins. A function that posts itself again
  * therefore does not starve descriptors and timers. Calls in the queue do not keep the loop
  * running.
  */
 #define _GNU_SOURCE
+#include <errno.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
 #include "io/loop/loop.h"
 
 /* The arguments of mcp_host.post. */
@@ -17,16 +25,28 @@ typedef struct call {
     void *arg;
 } call;
 
+/* The write cannot fail for want of room: the counter is read long before it is full. */
+static void wake(const mcp__posts *posts)
+{
+    const uint64_t one = 1;
+
+    while (write(posts->counter, &one, sizeof(one)) < 0 && errno == EINTR)
+        ;
+}
+
 void mcp__post(mcp_loop *loop, mcp__posted *posted)
 {
     mcp__posts *posts = &loop->posts;
 
     posted->next = NULL;
     uv_mutex_lock(&posts->lock);
+    bool is_first = !posts->first;
     *posts->end = posted;
     posts->end = &posted->next;
     uv_mutex_unlock(&posts->lock);
-    uv_async_send(&posts->wakeup);
+    /* Whoever queued the first call wakes up the loop, which then takes all of them. */
+    if (is_first)
+        wake(posts);
 }
 
 static mcp__posted *take_all(mcp__posts *posts)
@@ -51,9 +71,31 @@ bool mcp__posts_run(mcp_loop *loop)
     return any;
 }
 
-static void woken(uv_async_t *wakeup)
+static void woken(uv_poll_t *wakeup, int status, int events)
 {
-    mcp__posts_run(wakeup->data);
+    mcp_loop *loop = wakeup->data;
+    uint64_t count;
+    ssize_t n = read(loop->posts.counter, &count, sizeof(count));
+
+    (void)n; /* there is nothing to read if the calls have been made already */
+    (void)status;
+    (void)events;
+    mcp__posts_run(loop);
+}
+
+static int wakeup_init(mcp_loop *loop)
+{
+    mcp__posts *posts = &loop->posts;
+
+    posts->counter = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (posts->counter < 0)
+        return uv_translate_sys_error(errno);
+    int status = uv_poll_init(&loop->uv, &posts->wakeup, posts->counter);
+    if (status == 0)
+        status = uv_poll_start(&posts->wakeup, UV_READABLE, woken);
+    if (status < 0)
+        close(posts->counter);
+    return status;
 }
 
 int mcp__posts_init(mcp_loop *loop)
@@ -64,7 +106,7 @@ int mcp__posts_init(mcp_loop *loop)
     if (status < 0)
         return status;
     posts->end = &posts->first;
-    status = uv_async_init(&loop->uv, &posts->wakeup, woken);
+    status = wakeup_init(loop);
     if (status < 0) {
         uv_mutex_destroy(&posts->lock);
         return status;
@@ -107,5 +149,6 @@ void mcp__posts_free(mcp_loop *loop)
         next = at->next;
         mcp__release(&loop->allocator, at);
     }
+    close(loop->posts.counter);
     uv_mutex_destroy(&loop->posts.lock);
 }

@@ -23,7 +23,8 @@ typedef struct mcp__posted {
 
 typedef struct mcp__posts {
     uv_mutex_t lock;
-    uv_async_t wakeup; /* referenced while there is work, so that the loop keeps running */
+    int counter;      /* an eventfd: readable when calls were queued */
+    uv_poll_t wakeup; /* referenced while there is work, so that the loop keeps running */
     mcp__posted *first, **end;
 } mcp__posts;
 
