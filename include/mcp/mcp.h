@@ -17,6 +17,7 @@
 #include <mcp/schema.h>
 #include <mcp/server.h>
 #include <mcp/task.h>
+#include <mcp/trace.h>
 #include <mcp/uri.h>
 
 #endif

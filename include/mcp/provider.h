@@ -226,7 +226,7 @@ typedef struct mcp_host {
     mcp_host_poll *(*poll_start_write)(int fd, void (*fn)(void *arg), void *arg, void *user);
     /* Returns the time of a monotonic clock in microseconds, by which durations are measured
      * (mcp_server_usage(), mcp/audit.h, the metrics of mcp/http.h). If this is NULL, they are
-     * measured in milliseconds. */
+     * measured in milliseconds. For traced requests (mcp/trace.h) also called on worker threads. */
     int64_t (*now_us)(void *user);
 } mcp_host;
 

@@ -8,6 +8,7 @@ static void on_cancel(mcp_request *req, void *user)
 {
     common_forward *f = user;
     f->req = NULL;
+    f->span = NULL;
     f->kind->cancelled(f);
     mcp_reply_finish(req, MCP_ECANCELLED);
 }
@@ -22,6 +23,7 @@ mcp_request *common_forward_detach(common_forward *f)
 {
     mcp_request *req = f->req;
     f->req = NULL;
+    f->span = NULL;
     if (req)
         mcp_request_on_cancel(req, NULL, NULL);
     return req;

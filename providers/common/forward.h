@@ -6,6 +6,7 @@
 #ifndef COMMON_FORWARD_H
 #define COMMON_FORWARD_H
 
+#include <mcp/trace.h>
 #include <mcp/sys/children.h>
 
 /* ---- forward_params.c -------------------------------------------------------------------------- */
@@ -14,8 +15,9 @@
 typedef struct common_forward_change {
     mcp_str cursor; /* the other server's cursor; if not set, params have no cursor */
     mcp_str name, uri;
-    bool ref;     /* `name` and `uri` replace members of "ref", not of params */
-    mcp_str meta; /* further members of _meta, as JSON text without braces */
+    bool ref;             /* `name` and `uri` replace members of "ref", not of params */
+    mcp_str meta;         /* further members of _meta, as JSON text without braces */
+    const mcp_span *span; /* the part of the request in which the other server is asked, or NULL */
 } common_forward_change;
 
 /* Params for the other server, in one block of memory that begins at `members`, which the caller
@@ -28,7 +30,9 @@ typedef struct common_params {
     size_t len; /* bytes of `members` and `meta` */
 } common_params;
 
-/* Makes the params. They are copied as text, except for the members that belong to a single hop.
+/* Makes the params. They are copied as text, except for the members that belong to a single hop. Of a trace, the
+ * other server gets what mcp_request_traceparent() says, `tracestate` if that is the caller's trace and it has at most 512 bytes,
+ * and no `baggage`, in which callers hand on what they like (https://www.w3.org/TR/trace-context/, "tracestate Limits").
  * Returns MCP_OK, MCP_ENOMEM, or MCP_EINVAL if _meta is not an object. */
 int common_forward_params(mcp_request *req, const common_forward_change *change,
                           const mcp_allocator *alloc, common_params *ret);
@@ -62,6 +66,7 @@ struct common_forward {
     const char *method;
     common_params params;
     mcp_request *req; /* NULL while nobody waits for the answer */
+    mcp_span *span;   /* of `req`, if that is traced: the time until the answer; NULL if none */
     mcp_call_id call; /* 0 unless it is in flight */
     mcp_service_use use;
 };

@@ -134,12 +134,29 @@ static void put_unchanged(output *o, const members *m)
     put(o, m->value_text);
 }
 
-static void put_meta(output *o, members m, mcp_str more)
+/* Whether a member is about the trace, and not for the other server as it is. `traceparent` is that which it will get. */
+static bool is_replaced(const members *m, mcp_str traceparent)
+{
+    enum { MOST = 512 };
+    if (mcp_str_eq(m->name, MCP_STR("tracestate"))) {
+        const mcp_json *theirs = mcp_json_get(m->object, "traceparent");
+        mcp_str id = mcp_json_string(theirs), state = mcp_json_string(m->value);
+        bool same = id.len == traceparent.len && id.len && memcmp(id.ptr, traceparent.ptr, 35) == 0;
+        return !same || !state.ptr || state.len > MOST;
+    }
+    return mcp_str_eq(m->name, MCP_STR("traceparent")) || mcp_str_eq(m->name, MCP_STR("baggage"));
+}
+
+static void put_meta(output *o, members m, mcp_str more, mcp_str traceparent)
 {
     o->from = o->b.len;
     while (next(&m)) {
-        if (!is_of_connection(m.name))
+        if (!is_of_connection(m.name) && !is_replaced(&m, traceparent))
             put_unchanged(o, &m);
+    }
+    if (traceparent.len) {
+        put_key(o, MCP_STR("\"traceparent\""));
+        put_string(o, traceparent);
     }
     if (more.len && o->b.len > o->from)
         put(o, MCP_STR(","));
@@ -189,6 +206,7 @@ int common_forward_params(mcp_request *req, const common_forward_change *change,
     mcp_str text = mcp_request_params_text(req), name = change->name;
     members meta = {.object = NULL};
     output o = {.rc = MCP_OK};
+    char trace[MCP_TRACEPARENT_ROOM];
     if (params && !text.ptr)
         return MCP_ENOMEM;
     if (!name.ptr)
@@ -197,11 +215,12 @@ int common_forward_params(mcp_request *req, const common_forward_change *change,
         name = (mcp_str){NULL, 0};
     common_buffer_init(&o.b, alloc);
     o.rc = common_buffer_reserve(&o.b, text.len + change->cursor.len + change->meta.len +
-                                           2 * name.len + 64);
+                                           2 * name.len + 64 + sizeof(trace));
     put_params(&o, change, members_of(params, text), &meta);
     put(&o, (mcp_str){"", 1});
     size_t at = o.b.len;
-    put_meta(&o, meta, change->meta);
+    mcp_request_traceparent(req, change->span, trace);
+    put_meta(&o, meta, change->meta, mcp_str_from(trace));
     put(&o, (mcp_str){"", 1});
     size_t end = o.b.len;
     if (o.rc == MCP_OK)

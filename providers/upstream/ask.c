@@ -291,6 +291,14 @@ static bool is_allowed(const upstream_ask *a, mcp_str original)
            upstream_approval_allows(a->session, original);
 }
 
+int upstream_ask_params(upstream *up, mcp_request *req, const common_forward_change *change,
+                        upstream_ask *a)
+{
+    common_forward_change with = *change;
+    with.span = a->f.span = mcp_request_span_begin(req, MCP_SPAN_CALL, up->options.name);
+    return common_forward_params(req, &with, &up->alloc, &a->f.params);
+}
+
 /* Makes the params of the request itself, once the original names have been read, unless they were made
  * before. */
 static int make_params(upstream_ask *a)
@@ -308,7 +316,7 @@ static int make_params(upstream_ask *a)
     if (a->f.params.members)
         return MCP_OK;
     rc = upstream_take_rates(up, a->f.req, a->item, original);
-    return rc == MCP_OK ? common_forward_params(a->f.req, &change, &up->alloc, &a->f.params) : rc;
+    return rc == MCP_OK ? upstream_ask_params(up, a->f.req, &change, a) : rc;
 }
 
 static int send_now(upstream_ask *a)
@@ -480,6 +488,7 @@ static void done(common_forward *f, int rc, const mcp_json *result, const mcp_er
     }
     const mcp_str text = mcp_client_result_text(f->client);
     count_time(a, rc);
+    mcp_request_span_end(f->req, f->span, rc != MCP_OK);
     upstream_snapshot_note(a->session);
     if (rc == MCP_ETIMEOUT && upstream_may_ask(a))
         a->session->cancelled = true;

@@ -88,6 +88,7 @@ void upstream_list_detach(upstream_ask *a)
     if (!a->listing || !a->listing->early)
         return;
     a->f.req = NULL;
+    a->f.span = NULL;
     a->listing->early = false;
     if (a->listing->ended)
         upstream_ask_free(a);
@@ -247,8 +248,7 @@ static int ask_for(upstream *up, mcp_request *req, mcp_item item, const char *cu
     *l = (upstream_listing){.early = early};
     l->cursor = common_copy(&up->alloc, cursor, strlen(cursor));
     ask.listing = l;
-    int rc =
-        l->cursor ? common_forward_params(req, &change, &up->alloc, &ask.f.params) : MCP_ENOMEM;
+    int rc = l->cursor ? upstream_ask_params(up, req, &change, &ask) : MCP_ENOMEM;
     if (rc == MCP_OK)
         return upstream_ask_try(up, req, &ask, error);
     common_release(&up->alloc, l->cursor);

@@ -13,7 +13,7 @@ static int pass(upstream *up, mcp_request *req, const common_forward_change *cha
                 upstream_ask *ask)
 {
     ask->f.method = mcp_request_method(req);
-    int rc = common_forward_params(req, change, &up->alloc, &ask->f.params);
+    int rc = upstream_ask_params(up, req, change, ask);
     return rc == MCP_OK ? upstream_ask_begin(up, req, ask) : rc;
 }
 
@@ -22,7 +22,7 @@ static int call(upstream *up, mcp_request *req, const common_forward_change *cha
                 upstream_ask *ask)
 {
     ask->f.method = mcp_request_method(req);
-    int rc = common_forward_params(req, change, &up->alloc, &ask->f.params);
+    int rc = upstream_ask_params(up, req, change, ask);
     if (rc == MCP_OK && ask->item == MCP_ITEM_TOOL)
         rc = mcp_request_task_asked(req); /* the text of the params is gone afterwards */
     if (rc == MCP_OK)

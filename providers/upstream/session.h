@@ -328,6 +328,9 @@ int upstream_take_rates(upstream *up, mcp_request *req, mcp_item item, mcp_str o
 
 /* ---- ask.c ----------------------------------------------------------------------------------- */
 
+/* Makes a->f.params, and begins a->f.span. Returns the code of common_forward_params(). */
+int upstream_ask_params(upstream *up, mcp_request *req, const common_forward_change *change,
+                        upstream_ask *a);
 /* Forwards a request. The new upstream_ask is a copy of `like`; takes ownership of like->f.params,
  * like->name and like->listing. If like->learns is set, like->name is a tool or prompt whose original
  * name has to be looked up first. Returns MCP_PENDING, or another code that the handler must

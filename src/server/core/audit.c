@@ -5,6 +5,7 @@
  * that ends after its source was removed has a record without a source.
  */
 #include "server/core/audit.h"
+#include "server/core/trace.h"
 #include "server/methods/methods.h"
 
 void mcp_server_set_audit(mcp_server *server,
@@ -43,6 +44,19 @@ static bool is_traceparent(mcp_str text)
     return true;
 }
 
+mcp_str mcp__audit_traceparent(const mcp_request *req, mcp_exchange_about *about)
+{
+    mcp_channel *channel = req->in.channel;
+    const mcp_json *meta = mcp_json_get(req->in.message.params, "_meta");
+    mcp_str text = mcp_json_string(mcp_json_get(meta, "traceparent"));
+    *about = (mcp_exchange_about){.size = sizeof(*about)};
+    if (channel && channel->options.describe)
+        channel->options.describe(channel, req->in.exchange, about, channel->options.user);
+    if (!is_traceparent(text))
+        text = mcp_str_from(about->traceparent);
+    return is_traceparent(text) ? text : (mcp_str){0};
+}
+
 /* Without memory the text is missing. */
 static const char *keep(mcp_request *req, mcp_str text)
 {
@@ -51,21 +65,16 @@ static const char *keep(mcp_request *req, mcp_str text)
 
 void mcp__audit_begin(mcp_request *req)
 {
-    mcp_channel *channel = req->in.channel;
-    const mcp_channel_options *o = &channel->options;
-    mcp_exchange_about about = {.size = sizeof(about)};
-    const mcp_json *meta = mcp_json_get(req->in.message.params, "_meta");
-    mcp_str trace = mcp_json_string(mcp_json_get(meta, "traceparent"));
-    if (o->describe)
-        o->describe(channel, req->in.exchange, &about, o->user);
-    if (!is_traceparent(trace))
-        trace = mcp_str_from(about.traceparent);
+    const mcp_channel_options *o = &req->in.channel->options;
+    mcp_exchange_about about;
+    mcp_str trace = mcp__audit_traceparent(req, &about);
     req->used.since = mcp__usage_start(req);
     req->used.inner = o->inner;
     req->used.caller = keep(req, mcp_str_from(*about.caller ? about.caller : o->caller));
     req->used.session = keep(req, mcp_str_from(about.session));
-    if (is_traceparent(trace))
-        req->used.traceparent = keep(req, trace);
+    req->used.traceparent = keep(req, trace);
+    if (req->server->trace.ended)
+        mcp__trace_begin(req);
 }
 
 void mcp__audit_cancelled(mcp_request *req, mcp_str reason)
@@ -132,7 +141,7 @@ static mcp_str source_of(const mcp_server *server, mcp_item item, mcp_str name)
         mount = mcp__mount_named(server, (mcp__kind)item, name);
     if (!mount)
         return (mcp_str){0};
-    return mcp_str_from(*mount->prefix ? mount->prefix : mount->provider.name);
+    return mcp_str_from(mcp__mount_label(mount));
 }
 
 static void set_target(const mcp_request *req, mcp_audit_record *r)
@@ -207,5 +216,8 @@ void mcp__audit_end(mcp_request *req)
     r.code = code_of(req, r.outcome);
     r.scopes = r.outcome == MCP_AUDIT_SCOPES ? req->in.scopes : NULL;
     set_target(req, &r);
-    req->server->audit.ended(&r, req->server->audit.user);
+    if (req->server->audit.ended)
+        req->server->audit.ended(&r, req->server->audit.user);
+    if (req->trace)
+        mcp__trace_end(req, &r);
 }

@@ -4,10 +4,18 @@
 
 #include "server/core/request.h"
 
-/* Must be called only if server->audit.ended is set. mcp__audit_begin() keeps what the transport
+/* Whether the program wants records: for an audit log, or of traced requests. */
+static inline bool mcp__audit_wanted(const mcp_server *server)
+{
+    return server->audit.ended || server->trace.ended;
+}
+/* Must be called only if records are wanted. mcp__audit_begin() keeps what the transport
  * knows, because the channel may be freed before the handler finishes. mcp__audit_end() records a request once: with
  * the outcome in req->used, or for a subscription that was opened, as successful. */
 void mcp__audit_begin(mcp_request *req);
+/* Returns the trace that the request belongs to, as its caller says: from _meta, or from the transport, which fills
+ * *about, where the text may be. Empty if there is none or it does not have the form of one. */
+mcp_str mcp__audit_traceparent(const mcp_request *req, mcp_exchange_about *about);
 /* Whether a request of this method (NULL if it is none of the table) must get an error, because records are missing. */
 bool mcp__audit_fails(const mcp_server *server, const mcp__method *method);
 /* Keeps the reason of a cancellation. */

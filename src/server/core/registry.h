@@ -115,6 +115,11 @@ typedef struct mcp__mount {
     bool built; /* mounted within mcp_server_rebuild() */
 } mcp__mount;
 
+/* What records and metrics call the source. */
+static inline const char *mcp__mount_label(const mcp__mount *mount)
+{
+    return *mount->prefix ? mount->prefix : mount->provider.name;
+}
 /* Makes the provider watch its list. If the provider fails, a warning is logged, and changes to its
  * list are not announced. */
 void mcp__mount_watch_list(mcp_server *server, const mcp__mount *mount);

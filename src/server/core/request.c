@@ -81,7 +81,7 @@ void mcp__request_receive(mcp__incoming *in)
         mcp__stream_adopt(&session->legacy);
     mcp__arena_init(&req->arena, in->allocator, NULL, 0);
     mcp__buf_init(&req->reply.out, in->allocator, 0);
-    if (req->server->audit.ended)
+    if (mcp__audit_wanted(req->server))
         mcp__audit_begin(req);
     const mcp__revision *revision = mcp__request_find_revision(req);
     if (!revision) {
@@ -106,7 +106,7 @@ void mcp__request_clear(mcp_request *req)
         mcp__deadline_stop(req);
     if (req->repeat)
         mcp__repeat_stop(req);
-    if (req->server->audit.ended)
+    if (mcp__audit_wanted(req->server))
         mcp__audit_end(req);
     if (req->used.operation)
         mcp__change_count(req);

@@ -12,6 +12,7 @@
 #include "server/core/session.h"
 
 typedef struct mcp__method mcp__method;
+typedef struct mcp__trace mcp__trace;
 
 typedef enum mcp__request_state {
     MCP__REQUEST_RUNNING = 0, /* its handler is on the stack */
@@ -151,6 +152,7 @@ struct mcp_request {
     mcp__hold *hold; /* memory reserved for its work; NULL if none */
     mcp__deadline deadline;
     mcp__used used;             /* tools/call, resources/read */
+    mcp__trace *trace;          /* NULL if it is not traced */
     struct mcp__repeat *repeat; /* NULL if mcp_request_repeat() was never called */
     struct mcp__input *input;   /* input requests to its client; NULL if none */
     struct mcp__task *task;     /* the task that it has become; in.channel is then NULL */

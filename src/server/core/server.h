@@ -15,6 +15,7 @@
 #include <mcp/provider.h>
 #include <mcp/server.h>
 #include <mcp/sys/server.h>
+#include <mcp/trace.h>
 
 #include "base/base.h"
 #include "json/json.h"
@@ -49,6 +50,13 @@ struct mcp_server {
         bool (*kept)(void *user); /* mcp_server_require_audit(); NULL if not wanted */
         void *user;
     } audit;
+    struct {
+        void (*ended)(const mcp_trace *trace, void *user); /* NULL if not wanted */
+        void *user;
+        uint64_t limit;      /* hashes of the ids of traces that are wanted */
+        uint64_t seed[2][2]; /* of the ids that are made; of those hashes */
+        uint64_t made;       /* number of ids */
+    } trace;
 
     mcp__registry registry[MCP__KINDS];
     mcp__entry **by_specificity; /* the templates, most specific first */

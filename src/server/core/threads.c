@@ -3,6 +3,7 @@
  * Functions that are posted to the host run on the server's thread. Other threads only use members
  * of a server or a request that never change.
  */
+#include "server/core/trace.h"
 #include "server/methods/methods.h"
 
 /* ---- work on worker threads ----------------------------------------------------------------- */
@@ -12,17 +13,29 @@ typedef struct work {
     void (*work)(void *user);
     void (*done)(mcp_request *req, void *user);
     void *user;
+    mcp_span *span;       /* NULL if not traced */
+    int64_t began, ended; /* times of the host, in microseconds */
 } work;
+
+/* The clock of a host may be read on any thread. */
+static int64_t now_of(const work *w)
+{
+    const mcp_host *host = &w->req->server->host;
+    return host->now_us ? host->now_us(host->user) : 0;
+}
 
 static void work_run(void *arg)
 {
     work *w = arg;
+    w->began = w->span ? now_of(w) : 0;
     w->work(w->user);
+    w->ended = w->span ? now_of(w) : 0;
 }
 
 static void work_done(void *arg)
 {
     work *w = arg;
+    mcp__trace_timed(w->req, w->span, w->began, w->ended);
     w->done(w->req, w->user);
 }
 
@@ -38,7 +51,9 @@ int mcp_request_work(mcp_request *req, void (*fn)(void *user),
     work *w = mcp_request_alloc(req, sizeof(*w));
     if (!w)
         return MCP_ENOMEM;
-    *w = (work){req, fn, done, user};
+    *w = (work){.req = req, .work = fn, .done = done, .user = user};
+    if (server->host.now_us)
+        w->span = mcp_request_span_begin(req, MCP_SPAN_WORK, NULL);
     bool is_long = req->method->slow && server->host.work_long;
     int rc = (is_long ? server->host.work_long : server->host.work)(work_run, work_done, w,
                                                                     server->host.user);

@@ -292,6 +292,11 @@ int64_t mcp__usage_start(const mcp_request *req)
     return MCP__MAX(channel_time(req), req->server->usage_clock);
 }
 
+int64_t mcp__usage_now(const mcp_request *req)
+{
+    return end_of(req);
+}
+
 uint64_t mcp__usage_elapsed(const mcp_request *req)
 {
     int64_t elapsed = end_of(req) - req->used.since;

@@ -90,6 +90,7 @@ void mcp__usage_begin_other(mcp_request *req, mcp_usage_kind kind);
 /* Returns the time at which the request was received, for used.since, and the microseconds since
  * then. */
 int64_t mcp__usage_start(const mcp_request *req);
+int64_t mcp__usage_now(const mcp_request *req);
 uint64_t mcp__usage_elapsed(const mcp_request *req);
 /* Counts the end of a request that has a meter, with req->used.outcome. */
 void mcp__usage_end(mcp_request *req);

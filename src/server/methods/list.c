@@ -11,6 +11,7 @@
 #include "protocol/cursor.h"
 #include "server/core/access.h"
 #include "server/core/seal.h"
+#include "server/core/trace.h"
 #include "server/methods/left_out.h"
 
 static int bad_cursor(mcp_request *req)
@@ -337,6 +338,7 @@ static int add_mounted(mcp_request *req, mcp__mount *mount)
         return add_placeholder(req, mount);
     }
     mcp__deadline_stop(req); /* each provider has its own time */
+    mcp__trace_source(req, mount);
     int rc =
         kind == MCP__RESOURCES
             ? mount->provider.list(req, page->position, page->room, mount->user)

@@ -5,6 +5,7 @@
 
 #include "server/core/access.h"
 #include "server/core/build.h"
+#include "server/core/trace.h"
 #include "server/input/input.h"
 
 #include <mcp/sys/json.h>
@@ -394,6 +395,7 @@ int mcp__run_mounted(mcp_request *req, const mcp__mount *mount, mcp_item item, m
     req->target.takes_task = mount->provider.tasks && item == MCP_ITEM_TOOL;
     if (mount->provider.run && !may(req, (mcp__pass_name)item, name))
         return mcp__refuse_named(req, item, name, true);
+    mcp__trace_source(req, mount);
     int rc =
         mount->provider.run ? mount->provider.run(req, item, name, mount->user) : MCP_ENOTFOUND;
     return rc == MCP_ENOTFOUND ? mcp__refuse_named(req, item, name, false) : rc;

@@ -3,6 +3,7 @@
  */
 #include "server/core/access.h"
 #include "server/core/build.h"
+#include "server/core/trace.h"
 #include "server/methods/left_out.h"
 
 static int read_registered(mcp_request *req, mcp__entry *entry)
@@ -36,8 +37,10 @@ int mcp__run_read(mcp_request *req)
     if (entry)
         return read_registered(req, entry);
     const mcp__mount *mount = mcp__mount_find(req->server, uri);
-    if (mount)
+    if (mount) {
         mcp__usage_begin(req, mount->meter);
+        mcp__trace_source(req, mount);
+    }
     const char *failure = mount ? mcp__left_out_why(req, mount, uri) : NULL;
     if (failure)
         return mcp_reply_fail(req, MCP__INTERNAL_ERROR, "%s", failure);
