@@ -268,6 +268,11 @@ static const char *const outcomes[] = {
     [MCP_AUDIT_LIMITED] = "limited",
 };
 
+const char *audit_outcome(mcp_audit_outcome outcome)
+{
+    return outcomes[outcome];
+}
+
 /* Methods that neither read nor act. */
 static bool is_idle(mcp_str method)
 {
@@ -316,7 +321,7 @@ void audit_request(const mcp_audit_record *r, void *user)
         add_uris(&l, r->params);
     add_text(&l, "source", r->source, WORD_ROOM);
     add_change(&l, r->change);
-    add_text(&l, "outcome", mcp_str_from(outcomes[r->outcome]), WORD_ROOM);
+    add_text(&l, "outcome", mcp_str_from(audit_outcome(r->outcome)), WORD_ROOM);
     if (r->code)
         add_number(&l, "code", r->code);
     add_lacking(&l, r->identity, r->scopes);

@@ -32,6 +32,8 @@ void audit_close(audit *a);
 /* Sets the claim that lines have as `who`. NULL means none. */
 void audit_show(audit *a, const char *claim);
 
+/* The word for an outcome. */
+const char *audit_outcome(mcp_audit_outcome outcome);
 /* The function of mcp_server_set_audit(); `user` is an audit. */
 void audit_request(const mcp_audit_record *record, void *user);
 /* The function of mcp_server_require_audit(): whether no line is missing. */

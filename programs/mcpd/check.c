@@ -162,6 +162,10 @@ int check_together(const config *c, const settings *line, const settings *now)
         return needs(c, line, "bus-name", "seal-key-file");
     if (now->bus_password_file && !now->bus)
         return needs(c, line, "bus-password-file", "bus");
+    if (now->traces_auth_file && !now->traces)
+        return needs(c, line, "traces-auth-file", "traces");
+    if (now->traces_one_in && !now->traces)
+        return needs(c, line, "traces-one-in", "traces");
     if (now->share_limits && !now->bus && share_workers(now) <= 1 && now->workers != OPTION_AUTO)
         return needs(c, line, "share-limits", "bus");
     int status = now->instance_address ? check_instance(c, line, now) : 0;

@@ -26,6 +26,7 @@
 #include "secret.h"
 #include "supervisor/line.h"
 #include "supervisor/start.h"
+#include "traces.h"
 #include "upstreams.h"
 #include "web_page.h"
 
@@ -101,6 +102,37 @@ static void add_figure(const figure *f, void (*add)(mcp_str text, void *arg), vo
         add((mcp_str){text, (size_t)n}, arg);
 }
 
+static void add_figures(const figure *list, size_t n, void (*add)(mcp_str text, void *arg),
+                        void *arg)
+{
+    for (size_t i = 0; i < n; i++)
+        add_figure(&list[i], add, arg);
+}
+
+static void add_audit(const audit *a, void (*add)(mcp_str text, void *arg), void *arg)
+{
+    const figure figures[] = {
+        {"mcp_audit_lines_lost_total", "counter",
+         "Lines of the audit log that could not be written.", a->lost_in_all},
+        {"mcp_audit_refusals_left_out_total", "counter",
+         "Refusals without a line in the audit log, because there were too many.",
+         a->left_out_in_all},
+    };
+    add_figures(figures, sizeof(figures) / sizeof(*figures), add, arg);
+}
+
+static void add_traces(const traces *t, void (*add)(mcp_str text, void *arg), void *arg)
+{
+    traces_counts n = traces_count(t);
+    const figure figures[] = {
+        {"mcp_trace_spans_sent_total", "counter", "Parts of requests that the collector got.",
+         n.sent},
+        {"mcp_trace_spans_lost_total", "counter",
+         "Parts of requests that the collector did not get or accept.", n.lost},
+    };
+    add_figures(figures, sizeof(figures) / sizeof(*figures), add, arg);
+}
+
 /* What may be missing in the logs, and how old the configuration is. */
 static void add_operation(const endpoint *e, void (*add)(mcp_str text, void *arg), void *arg)
 {
@@ -114,20 +146,17 @@ static void add_operation(const endpoint *e, void (*add)(mcp_str text, void *arg
          "Configurations that were not reloaded because of a mistake.", r.failed},
         {"mcp_configuration_timestamp_seconds", "gauge",
          "When the configuration in force was read, since 1970.", (uint64_t)r.read_at},
-        {"mcp_audit_lines_lost_total", "counter",
-         "Lines of the audit log that could not be written.", a ? a->lost_in_all : 0},
-        {"mcp_audit_refusals_left_out_total", "counter",
-         "Refusals without a line in the audit log, because there were too many.",
-         a ? a->left_out_in_all : 0},
     };
     const figure expiry = {"mcp_certificate_expiry_timestamp_seconds", "gauge",
                            "When the certificate of HTTPS expires, since 1970.", 0};
-    size_t n = sizeof(figures) / sizeof(*figures) - (audit_is_on(a) ? 0 : 2);
     int64_t expires = e->at && e->at->count ? mcp_listener_tls_expiry(e->at->items[0]) : 0;
     if (expires > 0)
         add_figure(&(figure){expiry.name, expiry.type, expiry.help, (uint64_t)expires}, add, arg);
-    for (size_t i = 0; i < n; i++)
-        add_figure(&figures[i], add, arg);
+    add_figures(figures, sizeof(figures) / sizeof(*figures), add, arg);
+    if (audit_is_on(a))
+        add_audit(a, add, arg);
+    if (e->logins->traces)
+        add_traces(e->logins->traces, add, arg);
 }
 
 static void metrics(void (*add)(mcp_str text, void *arg), void *arg, void *user)

@@ -25,6 +25,7 @@ typedef struct http_logins {
     mcp_resource_server *oauth; /* NULL without the section oauth */
     const char *public_url;     /* mcp_http_options.public_url */
     audit *audit;               /* NULL, or not on, without --audit */
+    const struct traces *traces; /* NULL without --traces */
     const config *config;       /* where the page can log in; NULL without a configuration file */
 } http_logins;
 

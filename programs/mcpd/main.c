@@ -42,6 +42,7 @@
 #include "supervisor/share.h"
 #include "supervisor/start.h"
 #include "supervisor/supervisor.h"
+#include "traces.h"
 #include "upstreams.h"
 
 /* Prints an error in the configuration for the user. */
@@ -120,6 +121,7 @@ typedef struct program {
     offer offer;
     tokens *known; /* NULL without static tokens */
     audit audit;
+    traces *traces;
     mcp_resource_server *oauth;
     bus *bus; /* NULL without --bus and without other workers */
     listeners at;
@@ -135,6 +137,7 @@ static http_logins logins_of(program *p)
 {
     return (http_logins){.known = &p->known,
                          .audit = &p->audit,
+                         .traces = p->traces,
                          .oauth = p->oauth,
                          .public_url = p->oauth ? oauth_public_url(p->config) : NULL,
                          .config = p->config};
@@ -196,6 +199,7 @@ static int run_loop(program *p, mcp_error *error)
                                             .workers = p->start.count,
                                             .prompts = p->prompts,
                                             .audit = &p->audit,
+                                            .traces = p->traces,
                                             .bus = p->bus,
                                             .server = p->server,
                                             .host = mcp_loop_host(p->loop)},
@@ -299,6 +303,9 @@ static int prepare(program *p, mcp_error *error)
         rc = at_option(p, "sources", 0, offer_make(&p->offer, p->server, error), error);
     if (rc == MCP_OK)
         rc = at_option(p, "audit", 0, start_audit(p, error), error);
+    if (rc == MCP_OK && !s->print_config && !s->install)
+        rc = at_option(p, "traces", 0, traces_start(s, p->loop, p->server, &p->traces, error),
+                       error);
     if (rc == MCP_OK)
         rc = at_option(p, "token-file", 0, tokens_load(s->token_file, p->config, &p->known, error),
                        error);
@@ -369,6 +376,7 @@ static int serve(program *p)
     mcp_prompts_free(p->prompts);
     offer_leave(&p->offer);
     mcp_server_free(p->server);
+    traces_stop(p->traces);
     bus_free(p->bus);
     mcp_resource_server_free(p->oauth);
     if (p->loop)

@@ -491,6 +491,16 @@ static const option table[] = {
      .help = "Also write this claim of access tokens to the lines of --audit, as the member who: "
              "for example email or preferred_username, because the principal of such a token is "
              "often a number."},
+    {TEXT("traces", traces, "URL"), .unkept = true,
+     .help =
+         "Send what requests did, and how long each part took, to a collector of OpenTelemetry: "
+         "OTLP over HTTP in JSON, usually http://HOST:4318/v1/traces. Arguments, contents, queries "
+         "of URIs, identities and tokens are never sent."},
+    {NUMBER("traces-one-in", traces_one_in), RANGE(1, 1000000), .unkept = true,
+     .help = "Send one of N traces. By default all are sent."},
+    {TEXT("traces-auth-file", traces_auth_file, "FILE"), IS_PATH, .is_secret = true,
+     .help = "The value of the header Authorization for --traces, such as \"Bearer TOKEN\". SIGHUP "
+             "reads it again."},
     {.name = "print-config",
      .kind = OPTION_CHOICE,
      .at = AT(print_config),

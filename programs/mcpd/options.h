@@ -45,6 +45,8 @@ typedef struct settings {
     const char *name, *instructions, *log_level, *log_format, *audit, *audit_claim, *print_config,
         *install, *via, *install_file;
     bool yes, audit_required;
+    const char *traces, *traces_auth_file;
+    uint64_t traces_one_in;
     texts http, allow_host, allow_origin, trusted_proxy;
     bool http_sse, page, stdio;
     const char *proxy_header, *token_file, *tls_cert, *tls_key;

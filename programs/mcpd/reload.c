@@ -15,6 +15,7 @@
 #include "seal_key.h"
 #include "supervisor/notify.h"
 #include "supervisor/share.h"
+#include "traces.h"
 
 /* A loaded configuration. */
 typedef struct reading {
@@ -118,7 +119,7 @@ static const char restart[] =
     "delay|"
     "calls-per-second|completions-per-second|polls-per-second|no-rate-limits|share-limits|bus|bus-"
     "name|"
-    "bus-password-file";
+    "bus-password-file|traces|traces-one-in|traces-auth-file";
 
 static void mention_restart(const settings *start, const settings *now)
 {
@@ -141,6 +142,7 @@ static void reopen_audit(const reload *r, const settings *next)
     else if (next->audit)
         audit_reopen(r->c.audit, next->audit);
     audit_show(r->c.audit, next->audit_claim);
+    traces_renew(r->c.traces);
     bool required = next->audit_required && audit_is_on(r->c.audit);
     mcp_server_require_audit(r->c.server, required ? audit_kept : NULL);
 }

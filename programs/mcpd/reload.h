@@ -30,6 +30,7 @@ typedef struct reload_context {
     mcp_prompts *prompts;       /* NULL without --prompts */
     size_t workers;             /* of which this process is one; 0 without a supervisor */
     audit *audit;               /* not on without --audit */
+    struct traces *traces;      /* NULL without --traces */
     const bus *bus;             /* NULL without --bus */
     mcp_server *server;
     const mcp_host *host;

@@ -40,6 +40,7 @@ static const struct {
     {"/oauth/issuers/*/introspection/client-secret-file", PATH, false},
     {"/token-file", PATH, false},
     {"/bus-password-file", PATH, false},
+    {"/traces-auth-file", PATH, false},
     {"/seal-key-file", PATH, false},
     {"/tls-key", PATH, false},
 };

@@ -44,7 +44,7 @@ static void read_envelope(const mcp_http_connection *c, mcp__http_message *m)
     m->in.modern = mcp__is_modern(&m->in.message, named);
 }
 
-/* ---- data for the log ------------------------------------------------------------------------ */
+/* ---- data for the log and for traces ------------------------------------------------------------- */
 
 static void keep_traceparent(mcp_http_connection *c, const mcp__http_message *m)
 {
@@ -117,10 +117,10 @@ bool mcp__http_read_message(mcp_http_connection *c, mcp__http_message *m)
     m->in.text = mcp__http_body(c);
     read_envelope(c, m);
     c->method = (uint8_t)m->method;
-    if (http->options.log) {
+    if (http->options.log || mcp__http_header(&c->head, MCP__HTTP_TRACEPARENT).len)
         keep_traceparent(c, m);
+    if (http->options.log)
         keep_name(c, m);
-    }
     return true;
 }
 

@@ -203,12 +203,13 @@ static bool is_failure(mcp_audit_outcome outcome)
     return outcome != MCP_AUDIT_OK && outcome != MCP_AUDIT_INPUT;
 }
 
-static void settle(mcp_request *req, span *s, bool failed)
+/* `end` is a time of the host. */
+static void settle(mcp_request *req, span *s, int64_t end, bool failed)
 {
     int64_t begin = (int64_t)s->shown.begin_us, since = req->used.since;
     if (!s->ended) {
         s->shown.failed = failed;
-        mcp__trace_timed(req, &s->shown, begin, mcp__usage_now(req));
+        mcp__trace_timed(req, &s->shown, begin, end);
     }
     begin = (int64_t)s->shown.begin_us;
     s->shown.begin_us = begin > since ? (uint64_t)(begin - since) : 0;
@@ -219,8 +220,9 @@ void mcp__trace_end(mcp_request *req, const mcp_audit_record *record)
 {
     mcp__trace *t = req->trace;
     bool failed = is_failure(record->outcome);
+    int64_t end = req->used.since + (int64_t)record->duration_us;
     for (span *s = t->first->next; s; s = s->next)
-        settle(req, s, failed);
+        settle(req, s, end, failed);
     mcp_span *whole = &t->first->shown;
     whole->failed = failed;
     whole->begin_us = 0;
