@@ -55,6 +55,9 @@ MCP_API const mcp_json *mcp_request_client_capabilities(const mcp_request *req);
 MCP_API const mcp_json *mcp_request_client_info(const mcp_request *req);
 /* Returns the authenticated caller, as the transport reported it, or NULL if anonymous. */
 MCP_API const char *mcp_request_principal(const mcp_request *req);
+/* Returns the text to which a handler binds what it keeps for the caller: mcp_identity_binding() of
+ * its identity. What one caller in one view has begun, no other caller and no other view finds. */
+MCP_API const char *mcp_request_binding(const mcp_request *req);
 /* Returns the identity of the caller (mcp/identity.h). Its scopes and claims are those of the token
  * with which this request was sent. If a trusted parent describes the caller
  * (mcp_channel_options.trusted_parent), the identity has only the principal and the name of a token.

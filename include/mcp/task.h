@@ -87,7 +87,7 @@ typedef struct mcp_task {
     uint64_t sequence; /* its position in the order of creation, above 0; set by the store */
     mcp_str
         id; /* 22 letters, digits, - and _; if the server has a mcp_task_instance, up to MCP_TASK_ID_BYTES */
-    mcp_str principal; /* ptr is NULL if anonymous */
+    mcp_str principal; /* of its caller, mcp_identity_binding(); ptr is NULL if anonymous */
     mcp_str revision;  /* for example "2026-07-28" */
     mcp_task_status status;
     bool is_error;      /* whether `detail` is an error */

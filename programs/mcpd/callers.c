@@ -197,7 +197,8 @@ static truth matches(const issuer_test *test, const mcp_identity *identity)
 
 truth callers_include(const callers *who, const mcp_identity *identity)
 {
-    const char *name = identity ? mcp_identity_principal(identity) : "anonymous";
+    const char *principal = mcp_identity_principal(identity);
+    const char *name = principal ? principal : "anonymous";
     bool is_named = !mcp_identity_issuer(identity) && globs_match(&who->names, mcp_str_from(name));
     truth any = !who->given || who->everybody || is_named ? YES : NO;
     for (size_t i = 0; i < who->n_tests; i++)

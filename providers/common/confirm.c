@@ -174,7 +174,7 @@ typedef struct asking {
     int64_t now;
     const char *series;
     caller *caller;
-    common_buffer body; /* what must be the same: the principal, the text, the binding */
+    common_buffer body; /* what must be the same: the caller with its view, the text, the binding */
     size_t text;        /* where the text is in it */
     head before;        /* the question of the last round; .number is 0 if there is none */
     bool same;          /* this one is the same question */
@@ -183,9 +183,8 @@ typedef struct asking {
 /* Only the last part may contain a NUL. */
 static int put_body(asking *a)
 {
-    const char *principal = mcp_request_principal(a->req);
-    bool ok = common_put(&a->body, principal ? "=" : "") &&
-              common_put(&a->body, principal ? principal : "") &&
+    const char *who = mcp_request_binding(a->req);
+    bool ok = common_put(&a->body, who ? "=" : "") && common_put(&a->body, who ? who : "") &&
               common_buffer_append(&a->body, "", 1) == MCP_OK;
     a->text = a->body.len;
     int rc = ok ? confirm_put_text(&a->body, a->what) : MCP_ENOMEM;

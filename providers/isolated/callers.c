@@ -57,6 +57,7 @@ static void put_caller(mcp_json_writer *w, const isolated_call *call, size_t pag
     mcp_request *req = call->f.req;
     const mcp_json *info = mcp_request_client_info(req);
     const char *principal = mcp_request_principal(req);
+    const char *view = mcp_identity_view(mcp_request_identity(req));
     mcp_json_begin_object(w);
     mcp_json_key(w, MCP_META_CALLER);
     mcp_json_begin_object(w);
@@ -64,6 +65,8 @@ static void put_caller(mcp_json_writer *w, const isolated_call *call, size_t pag
     mcp_json_put_bool(w, "restricted", mcp_request_restricted(req));
     if (principal)
         mcp_json_put_string(w, "principal", principal);
+    if (view)
+        mcp_json_put_string(w, "view", view);
     if (call->caller) {
         snprintf(number, sizeof(number), "%" PRIu64, call->caller->number);
         mcp_json_put_string(w, "token", number);

@@ -87,7 +87,8 @@ static int forward(upstream_session *s, const concerned *to, const mcp_json *par
                              .requests = to->requests,
                              .n_requests = to->n,
                              .sessions = to->sessions,
-                             .principal = s->principal};
+                             .principal = s->principal,
+                             .prefix = *s->up->prefix ? s->up->prefix : NULL};
     return mcp_server_log_raw(s->up->server, &log);
 }
 

@@ -1,6 +1,6 @@
 /* cursor.c: base64url of: version, list, part (8 bytes), check (8 bytes), position.
  *
- * The check is a keyed hash of the other fields and the principal. Its key is fixed, so that a
+ * The check is a keyed hash of the other fields and the caller. Its key is fixed, so that a
  * cursor stays valid after a restart and for every instance of the same server. It protects against
  * mistakes, not against attackers: a forged position gives no access.
  */
@@ -8,14 +8,14 @@
 
 enum { VERSION = 2, PART = 2, CHECK = PART + 8, HEAD = CHECK + 8 };
 
-static uint64_t check_of(const char *head, mcp_str position, mcp_str principal)
+static uint64_t check_of(const char *head, mcp_str position, mcp_str caller)
 {
     /* Changing the meaning of a cursor requires changing this key. */
     const uint64_t key[2] = {0x6d63702d63757273ULL, VERSION};
     uint64_t sum[3] = {
         mcp__siphash(head, CHECK, key),
         mcp__siphash(position.ptr, position.len, key),
-        mcp__siphash(principal.ptr, principal.len, key),
+        mcp__siphash(caller.ptr, caller.len, key),
     };
     return mcp__siphash(sum, sizeof(sum), key);
 }
@@ -27,14 +27,14 @@ uint64_t mcp__cursor_part(mcp_str prefix)
     return part ? part : 1;
 }
 
-void mcp__put_cursor(mcp__buf *b, const mcp__cursor *cursor, mcp_str principal)
+void mcp__put_cursor(mcp__buf *b, const mcp__cursor *cursor, mcp_str caller)
 {
     char raw[HEAD + MCP__CURSOR_MAX_POSITION];
     size_t len = MCP__MIN(cursor->position.len, (size_t)MCP__CURSOR_MAX_POSITION);
     raw[0] = VERSION;
     raw[1] = (char)cursor->list;
     memcpy(raw + PART, &cursor->part, sizeof(cursor->part));
-    uint64_t check = check_of(raw, (mcp_str){cursor->position.ptr, len}, principal);
+    uint64_t check = check_of(raw, (mcp_str){cursor->position.ptr, len}, caller);
     memcpy(raw + CHECK, &check, sizeof(check));
     if (len)
         memcpy(raw + HEAD, cursor->position.ptr, len);
@@ -46,7 +46,7 @@ void mcp__put_cursor(mcp__buf *b, const mcp__cursor *cursor, mcp_str principal)
     mcp__buf_char(b, '"');
 }
 
-bool mcp__read_cursor(mcp_str token, uint8_t list, mcp_str principal, char *room, mcp__cursor *ret)
+bool mcp__read_cursor(mcp_str token, uint8_t list, mcp_str caller, char *room, mcp__cursor *ret)
 {
     if (token.len > MCP__BASE64_SIZE(HEAD + MCP__CURSOR_MAX_POSITION))
         return false;
@@ -58,5 +58,5 @@ bool mcp__read_cursor(mcp_str token, uint8_t list, mcp_str principal, char *room
     ret->list = list;
     memcpy(&ret->part, room + PART, sizeof(ret->part));
     ret->position = (mcp_str){room + HEAD, len - HEAD};
-    return check == check_of(room, ret->position, principal);
+    return check == check_of(room, ret->position, caller);
 }

@@ -22,11 +22,11 @@ enum { MCP__CURSOR_MAX_POSITION = 16 << 10 };
  * that a cursor never reaches another mount, whatever is mounted before it. */
 uint64_t mcp__cursor_part(mcp_str prefix);
 
-/* Appends the token as a JSON string, including the quotes. */
-void mcp__put_cursor(mcp__buf *b, const mcp__cursor *cursor, mcp_str principal);
+/* Appends the token as a JSON string, including the quotes. `caller` is mcp_identity_binding(). */
+void mcp__put_cursor(mcp__buf *b, const mcp__cursor *cursor, mcp_str caller);
 
 /* Reads a token; the position is decoded into `room` (at least token.len bytes). Returns false if
  * the token is malformed, or belongs to another list, caller or kind of server. */
-bool mcp__read_cursor(mcp_str token, uint8_t list, mcp_str principal, char *room, mcp__cursor *ret);
+bool mcp__read_cursor(mcp_str token, uint8_t list, mcp_str caller, char *room, mcp__cursor *ret);
 
 #endif

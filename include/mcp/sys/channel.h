@@ -104,7 +104,7 @@ typedef struct mcp_channel_options {
      * access again, such as the process that started this one. The caller of a request is then
      * described by the object MCP_META_CALLER in the request's _meta, and not by these options. All
      * of its members are optional: "revision" (the revision in which the answer is written),
-     * "principal" and "token" (of its identity, which has no scopes and claims), "clientInfo",
+     * "principal", "view" and "token" (of its identity, which has no scopes and claims), "clientInfo",
      * "restricted" (false if no access rules apply to the caller), and "pageSize" (the maximum
      * number of entries in a page of a list, at most the server's page_size). Cursors are then not encrypted, because the peer encloses them in its own
      * cursors. Never set it unless the peer is trusted to name any principal. */

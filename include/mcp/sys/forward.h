@@ -138,6 +138,10 @@ typedef struct mcp_raw_log {
     /* The other legacy sessions of `principal` get the message too, outside of any request. */
     bool sessions;
     const char *principal;
+    /* The prefix of the mount that forwards the message. Those sessions get it only if their callers
+     * may read this URI, because rules or a view may hide the other server from them. NULL: all
+     * get it. */
+    const char *prefix;
 } mcp_raw_log;
 
 /* Forwards a log message to those peers that want its level. A legacy peer that has not set a level

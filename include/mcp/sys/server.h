@@ -60,10 +60,10 @@ typedef struct mcp_task_instance {
  * or MCP_ENOMEM. */
 MCP_API int mcp_server_set_task_instance(mcp_server *server, const mcp_task_instance *instance,
                                          mcp_error *error);
-/* Reads the instance from the id of a task of this principal (NULL means anonymous). Set ret->size before
- * the call. Returns MCP_OK, MCP_ENOTFOUND (the id names none, or is of another principal or key, or
- * has expired), MCP_EINVAL or MCP_ENOMEM. */
-MCP_API int mcp_server_get_task_instance(mcp_server *server, const char *principal, mcp_str id,
+/* Reads the instance from the id of a task of this caller, whose mcp_identity_binding() is `owner`
+ * (NULL means anonymous). Set ret->size before the call. Returns MCP_OK, MCP_ENOTFOUND (the id names
+ * none, or is of another caller, view or key, or has expired), MCP_EINVAL or MCP_ENOMEM. */
+MCP_API int mcp_server_get_task_instance(mcp_server *server, const char *owner, mcp_str id,
                                          mcp_task_instance *ret);
 
 #ifdef __cplusplus

@@ -25,12 +25,14 @@ static int take_identity(mcp_request *req, const mcp_json *caller)
 {
     const char *principal = mcp_json_string(mcp_json_get(caller, "principal")).ptr;
     const char *token = mcp_json_string(mcp_json_get(caller, "token")).ptr;
+    const char *view = mcp_json_string(mcp_json_get(caller, "view")).ptr;
     mcp_identity_unref(req->identity);
     req->identity = NULL;
-    if (!principal)
+    if (!principal && !view)
         return MCP_OK;
     return mcp_identity_new(MCP_OPTIONS(mcp_identity_options, .principal = principal,
-                                        .token = token, .allocator = &req->server->allocator),
+                                        .token = token, .view = view,
+                                        .allocator = &req->server->allocator),
                             &req->identity, NULL);
 }
 

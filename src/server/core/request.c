@@ -273,9 +273,12 @@ mcp_channel *mcp__request_channel(const mcp_request *req)
 
 const char *mcp_request_principal(const mcp_request *req)
 {
-    if (req->task)
-        return mcp__task_principal(req->task);
-    return req->identity ? mcp_identity_principal(req->identity) : NULL;
+    return mcp_identity_principal(req->identity);
+}
+
+const char *mcp_request_binding(const mcp_request *req)
+{
+    return mcp_identity_binding(req->identity);
 }
 
 mcp_identity *mcp_request_identity(const mcp_request *req)
@@ -283,9 +286,9 @@ mcp_identity *mcp_request_identity(const mcp_request *req)
     return req->identity;
 }
 
-mcp_str mcp__request_principal_str(const mcp_request *req)
+mcp_str mcp__request_binding(const mcp_request *req)
 {
-    return mcp_str_from(mcp_request_principal(req));
+    return mcp_str_from(mcp_request_binding(req));
 }
 
 bool mcp_request_restricted(const mcp_request *req)

@@ -163,7 +163,7 @@ static inline mcp_str mcp__request_id(const mcp_request *req)
 {
     return mcp__incoming_id(&req->in);
 }
-mcp_str mcp__request_principal_str(const mcp_request *req);
+mcp_str mcp__request_binding(const mcp_request *req);
 /* Returns the session that received the request. For a task of 2025-11-25, returns the session of
  * the task while it exists. Otherwise returns NULL. */
 mcp__session *mcp__request_session(const mcp_request *req);

@@ -77,15 +77,15 @@ static void put_canonical(mcp__buf *b, const mcp_json *value, bool top)
     }
 }
 
-/* Writes the method, the principal, and the params without the members that a client may change
+/* Writes the method, the caller with its view, and the params without the members that a client may change
  * between attempts. An anonymous caller differs from a principal with an empty name. */
 static void put_bound(mcp__buf *b, const mcp_request *req)
 {
-    mcp_str principal = mcp__request_principal_str(req);
+    mcp_str caller = mcp__request_binding(req);
     mcp__buf_printf(b, "%s\n", mcp_request_method(req));
-    if (principal.ptr) {
-        mcp__buf_printf(b, "%zu\n", principal.len);
-        mcp__buf_str(b, principal);
+    if (caller.ptr) {
+        mcp__buf_printf(b, "%zu\n", caller.len);
+        mcp__buf_str(b, caller);
     }
     put_canonical(b, req->in.message.params, true);
 }

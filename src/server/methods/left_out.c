@@ -13,6 +13,7 @@
 #include <stdio.h>
 
 #include "protocol/cursor.h"
+#include "protocol/identity.h"
 #include "server/core/access.h"
 
 enum { FIRST_PAUSE_MS = 1000, LONGEST_PAUSE_MS = 30000, QUIET_MS = 60000, MOST_SHOWN = 300 };
@@ -208,8 +209,7 @@ void mcp__left_out_leave_host(mcp_server *server)
 
 static bool is_same_caller(const mcp_identity *a, const mcp_identity *b)
 {
-    return mcp_str_eq(mcp_str_from(mcp_identity_principal(a)),
-                      mcp_str_from(mcp_identity_principal(b)));
+    return mcp__same_binding(mcp_identity_binding(a), mcp_identity_binding(b));
 }
 
 /* Remembers who misses the mount, and from where on. */

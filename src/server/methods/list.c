@@ -63,7 +63,7 @@ static void put_sealed(mcp_request *req, mcp__buf *b, const mcp__cursor *cursor)
 {
     mcp__buf plain;
     mcp__buf_init(&plain, &req->server->allocator, 0);
-    mcp__put_cursor(&plain, cursor, mcp__request_principal_str(req));
+    mcp__put_cursor(&plain, cursor, mcp__request_binding(req));
     mcp__buf_char(b, '"');
     int rc = plain.failed;
     if (rc == MCP_OK)
@@ -109,7 +109,7 @@ static int read_cursor(mcp_request *req)
     bool sealed = open_cursor(req, &token);
     if (req->reply.failed)
         return req->reply.failed;
-    if (!mcp__read_cursor(token, (uint8_t)req->method->lists, mcp__request_principal_str(req), room,
+    if (!mcp__read_cursor(token, (uint8_t)req->method->lists, mcp__request_binding(req), room,
                           &cursor) ||
         !find_part(req->server, cursor.part, &req->page.part) ||
         (!sealed && is_sealed(req, req->page.part)))
@@ -453,7 +453,7 @@ void mcp__list_tail(mcp_request *req, mcp__buf *b)
     if (is_sealed(req, part))
         put_sealed(req, b, &cursor);
     else
-        mcp__put_cursor(b, &cursor, mcp__request_principal_str(req));
+        mcp__put_cursor(b, &cursor, mcp__request_binding(req));
 }
 
 /* ---- calls for providers -------------------------------------------------------------------- */

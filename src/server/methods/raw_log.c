@@ -4,6 +4,7 @@
  * A modern peer gets log messages only with its requests. A legacy peer gets them at any time, if
  * possible with a request, because not every client over HTTP has a stream for other messages.
  */
+#include "server/core/access.h"
 #include "server/methods/raw.h"
 #include "server/tasks/tasks.h"
 
@@ -120,12 +121,20 @@ static bool is_of(const mcp__session *session, const char *principal)
     return principal && other ? strcmp(principal, other) == 0 : principal == other;
 }
 
-static void to_sessions(message *m, mcp_server *server, const char *principal)
+/* Returns whether the caller of a session may know of the other server. */
+static bool may_know(const mcp__session *session, const char *prefix)
+{
+    return !prefix ||
+           mcp__may_read(session->server, session->channel->options.identity, mcp_str_from(prefix));
+}
+
+static void to_sessions(message *m, mcp_server *server, const mcp_raw_log *log)
 {
     for (mcp__link *l = server->sessions.next; l != &server->sessions; l = l->next) {
         mcp__session *session = mcp__container(l, mcp__session, link);
         if (!session->initialized || session->channel->closed || session->logged == m->number ||
-            !is_of(session, principal) || m->level < session->log_level)
+            !is_of(session, log->principal) || m->level < session->log_level ||
+            !may_know(session, log->prefix))
             continue;
         to_session(m, session);
     }
@@ -155,7 +164,7 @@ int mcp_server_log_raw(mcp_server *server, const mcp_raw_log *log)
     if (m.rc == MCP_OK && mcp__server_logs(server)) {
         to_requests(&m, &l);
         if (l.sessions)
-            to_sessions(&m, server, l.principal);
+            to_sessions(&m, server, &l);
     }
     mcp_json_free(doc);
     return m.rc;

@@ -26,7 +26,7 @@ mcp__task *mcp__task_live(const mcp_server *server, mcp_str id)
 
 static bool is_owner(const mcp_request *req, const mcp_task *task)
 {
-    return mcp__same_principal(mcp__request_principal_str(req), task->principal) &&
+    return mcp__same_principal(mcp__request_binding(req), task->principal) &&
            mcp_str_eq(task->revision, mcp_str_from(req->revision->name));
 }
 
@@ -88,13 +88,8 @@ void mcp__task_free(mcp_server *server, mcp__task *task)
     mcp__list_remove(&task->link);
     mcp__list_remove(&task->in_unkept);
     mcp__release(&server->allocator, task->message);
-    mcp__release(&server->allocator, task->principal);
+    mcp__release(&server->allocator, task->binding);
     mcp__release(&server->allocator, task);
-}
-
-const char *mcp__task_principal(const mcp__task *task)
-{
-    return task->principal;
 }
 
 mcp_str mcp__task_id(const mcp__task *task)

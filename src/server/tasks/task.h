@@ -23,7 +23,7 @@ typedef struct mcp__task {
     mcp__session *session; /* 2025-11-25: the session to notify; NULL if none */
     mcp_task state;        /* as in the store, but without the detail */
     char *message;
-    char *principal;
+    char *binding;       /* of its caller, mcp_request_binding(); NULL if there is none */
     mcp__link waiters;   /* mcp_request of tasks/result */
     mcp__link watches;   /* mcp__task_watch */
     mcp__link in_unkept; /* in archive->unkept */
@@ -149,8 +149,8 @@ void mcp__task_waits_free(mcp_server *server);
  * mcp_server_seal(). */
 int mcp__task_set_id(mcp_server *server, mcp__task *task);
 /* Reads an id. Returns MCP_OK, MCP_ENOMEM, or MCP_ENOTFOUND if it names no instance, or is the id of
- * another principal's task. */
-int mcp__task_read_id(mcp_server *server, mcp_str principal, mcp_str id, mcp__task_id_parts *ret);
+ * another caller's task. `owner` is mcp_task.principal. */
+int mcp__task_read_id(mcp_server *server, mcp_str owner, mcp_str id, mcp__task_id_parts *ret);
 /* Returns whether this is the instance of the task. */
 static inline bool mcp__task_is_here(const mcp_server *server, const mcp__task_id_parts *t)
 {

@@ -70,7 +70,7 @@ static void put_lost(const mcp_request *req, const mcp__task_id_parts *t, mcp_ta
 {
     *ret = (mcp_task){
         .size = sizeof(*ret),
-        .principal = mcp__request_principal_str(req),
+        .principal = mcp__request_binding(req),
         .revision = t->revision,
         .status = MCP_TASK_FAILED,
         .is_error = true,
@@ -186,7 +186,7 @@ static int find_at_instance(mcp_request *req, mcp_str id)
     static const mcp_str local = {"unix:", 5};
     mcp__task_id_parts t;
     mcp_task lost;
-    int rc = mcp__task_read_id(req->server, mcp__request_principal_str(req), id, &t);
+    int rc = mcp__task_read_id(req->server, mcp__request_binding(req), id, &t);
     if (rc != MCP_OK)
         return rc;
     if (mcp__task_is_here(req->server, &t))

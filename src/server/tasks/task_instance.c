@@ -49,13 +49,13 @@ int mcp_server_set_task_instance(mcp_server *server, const mcp_task_instance *in
     return MCP_OK;
 }
 
-int mcp_server_get_task_instance(mcp_server *server, const char *principal, mcp_str id,
+int mcp_server_get_task_instance(mcp_server *server, const char *owner, mcp_str id,
                                  mcp_task_instance *ret)
 {
     mcp__task_id_parts t;
     if (!server || !ret || ret->size < sizeof(*ret) || (id.len && !id.ptr))
         return MCP_EINVAL;
-    int rc = mcp__task_read_id(server, mcp_str_from(principal), id, &t);
+    int rc = mcp__task_read_id(server, mcp_str_from(owner), id, &t);
     if (rc != MCP_OK)
         return rc;
     t.instance.size = ret->size;
@@ -65,14 +65,14 @@ int mcp_server_get_task_instance(mcp_server *server, const char *principal, mcp_
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* What an id is sealed for: a task of this principal. */
-static void put_purpose(mcp__buf *b, const mcp_server *server, mcp_str principal)
+/* What an id is sealed for: a task of this caller (mcp_task.principal). */
+static void put_purpose(mcp__buf *b, const mcp_server *server, mcp_str owner)
 {
     mcp__buf_init(b, &server->allocator, 0);
     mcp__buf_lit(b, "task ");
-    mcp__buf_char(b, principal.ptr ? 'n' : 'a');
-    if (principal.ptr)
-        mcp__buf_str(b, principal);
+    mcp__buf_char(b, owner.ptr ? 'n' : 'a');
+    if (owner.ptr)
+        mcp__buf_str(b, owner);
 }
 
 static void put_number(mcp__buf *b, uint64_t n)
@@ -183,13 +183,13 @@ static int read_plain(mcp__task_id_parts *t, size_t len)
     return MCP_OK;
 }
 
-int mcp__task_read_id(mcp_server *server, mcp_str principal, mcp_str id, mcp__task_id_parts *ret)
+int mcp__task_read_id(mcp_server *server, mcp_str owner, mcp_str id, mcp__task_id_parts *ret)
 {
     mcp__buf purpose;
     size_t len = 0;
     if (id.len <= MCP__TASK_ID || id.len > MCP_TASK_ID_BYTES || !server->seal)
         return MCP_ENOTFOUND;
-    put_purpose(&purpose, server, principal);
+    put_purpose(&purpose, server, owner);
     int rc = purpose.failed;
     if (rc == MCP_OK)
         rc = mcp_server_unseal(server, mcp__buf_view(&purpose), id, ret->text, sizeof(ret->text),

@@ -52,10 +52,10 @@ static mcp__task *task_new(mcp_request *req)
     task->max_reply = req->in.channel->options.max_reply;
     if (req->revision->tasks == MCP__TASKS_ASKED)
         task->session = req->in.channel->state;
-    mcp_str principal = mcp__request_principal_str(req);
-    if (principal.ptr) {
-        task->principal = mcp__strdup(&server->allocator, principal);
-        if (!task->principal) {
+    mcp_str binding = mcp__request_binding(req);
+    if (binding.ptr) {
+        task->binding = mcp__strdup(&server->allocator, binding);
+        if (!task->binding) {
             mcp__task_free(server, task);
             return NULL;
         }
@@ -98,7 +98,7 @@ static int describe(const mcp_request *req, mcp__task *task, const mcp_task_opti
     if (!ttl && req->revision->tasks == MCP__TASKS_ASKED)
         ttl = asked_ttl(req);
     task->state.size = sizeof(task->state);
-    task->state.principal = mcp_str_from(task->principal);
+    task->state.principal = mcp_str_from(task->binding);
     task->state.revision = mcp_str_from(req->revision->name);
     task->state.created_ms = task->state.updated_ms = mcp__server_clock(req->server);
     task->state.ttl_ms = clamp_ttl(t, ttl ? ttl : t->settings.default_ttl_ms);

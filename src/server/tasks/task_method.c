@@ -220,8 +220,7 @@ static int read_cursor(mcp_request *req, uint64_t *after)
     char *room = mcp_request_alloc(req, token.len + 1);
     if (!room)
         return MCP_ENOMEM;
-    if (!token.ptr ||
-        !mcp__read_cursor(token, LIST, mcp__request_principal_str(req), room, &cursor) ||
+    if (!token.ptr || !mcp__read_cursor(token, LIST, mcp__request_binding(req), room, &cursor) ||
         cursor.position.len != sizeof(*after))
         return mcp_reply_fail(
             req, MCP__INVALID_PARAMS,
@@ -240,7 +239,7 @@ static void put_page(page *p, uint64_t after)
     if (p->req->page.has_next) {
         mcp__cursor cursor = {.list = LIST, .position = {(const char *)&p->last, sizeof(p->last)}};
         mcp__buf_lit(&p->b, ",\"nextCursor\":");
-        mcp__put_cursor(&p->b, &cursor, mcp__request_principal_str(p->req));
+        mcp__put_cursor(&p->b, &cursor, mcp__request_binding(p->req));
     }
     if (rc < 0 && !p->b.failed)
         p->b.failed = rc;

@@ -34,7 +34,6 @@ void mcp__task_withdraw_one(struct mcp__task *task, struct mcp__question *q);
 int mcp__task_add_meta(mcp_request *req);
 /* Frees the task of a request that is being cleared. */
 void mcp__task_release(struct mcp__task *task);
-const char *mcp__task_principal(const struct mcp__task *task);
 mcp_str mcp__task_id(const struct mcp__task *task);
 /* Returns the session of 2025-11-25 that created the task, or NULL after the session has ended. */
 mcp__session *mcp__task_session(const struct mcp__task *task);

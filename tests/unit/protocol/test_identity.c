@@ -6,6 +6,9 @@
 #include <setjmp.h>
 #include <cmocka.h>
 #include <malloc.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "protocol/identity.h"
 
@@ -108,6 +111,15 @@ static void test_refused(void **state)
         {{.principal = "p", .scopes = "a\\b"}, MCP_EINVAL},
         {{.principal = "p", .scopes = "a\r\nb"}, MCP_EINVAL},
         {{.principal = "p", .scopes = "\303\244"}, MCP_EINVAL},
+        {{.principal = "\1\2p"}, MCP_EINVAL},
+        {{.principal = "p", .view = ""}, MCP_EINVAL},
+        {{.principal = "p", .view = "."}, MCP_EINVAL},
+        {{.principal = "p", .view = "-a"}, MCP_EINVAL},
+        {{.principal = "p", .view = "a/b"}, MCP_EINVAL},
+        {{.principal = "p", .view = "a b"}, MCP_EINVAL},
+        {{.principal = "p", .view = "a\1"}, MCP_EINVAL},
+        {{.principal = "p", .view = "\303\244"}, MCP_EINVAL},
+        {{.principal = "p", .view = long_name}, MCP_EINVAL},
         {{.principal = "p", .claims = "[]"}, MCP_EPROTOCOL},
         {{.principal = "p", .claims = "{"}, MCP_EPARSE},
         {{.principal = "p", .claims = "{\"a\":1,\"a\":2}"}, MCP_EPARSE},
@@ -123,6 +135,133 @@ static void test_refused(void **state)
     assert_int_equal(
         mcp_identity_new(MCP_OPTIONS(mcp_identity_options, .principal = "p"), NULL, NULL),
         MCP_EINVAL);
+}
+
+/* ---- views ----------------------------------------------------------------------------------- */
+
+static mcp_identity *made(const char *principal, const char *view)
+{
+    mcp_identity *i = NULL;
+    assert_int_equal(
+        mcp_identity_new(MCP_OPTIONS(mcp_identity_options, .principal = principal, .view = view,
+                                     .scopes = "s", .token = "t", .issuer = "i",
+                                     .claims = "{\"a\":1}", .expires_ms = 7),
+                         &i, NULL),
+        MCP_OK);
+    return i;
+}
+
+/* An identity in a view is the same caller, and the same object for each request. */
+static void test_views(void **state)
+{
+    mcp_identity *i = made("p", NULL), *a, *again, *b;
+    (void)state;
+    assert_null(mcp_identity_view(i));
+    assert_string_equal(mcp_identity_binding(i), "p");
+    assert_int_equal(mcp__identity_in_view(i, MCP_STR("a"), &a), MCP_OK);
+    assert_int_equal(mcp__identity_in_view(i, MCP_STR("b"), &b), MCP_OK);
+    assert_int_equal(mcp__identity_in_view(i, MCP_STR("a"), &again), MCP_OK);
+    assert_ptr_equal(a, again);
+    assert_int_equal(mcp__identity_in_view(b, MCP_STR("a"), &again), MCP_OK);
+    assert_ptr_equal(a, again);
+    assert_int_equal(mcp__identity_in_view(i, MCP_STR("a/b"), &again), MCP_EINVAL);
+    assert_string_equal(mcp_identity_view(a), "a");
+    assert_string_equal(mcp_identity_principal(a), "p");
+    assert_string_equal(mcp_identity_token(a), "t");
+    assert_string_equal(mcp_identity_issuer(a), "i");
+    assert_string_equal(mcp_identity_scopes(a), "s");
+    assert_true(mcp_identity_has_scopes(a, "s"));
+    assert_int_equal(mcp_identity_expires_ms(a), 7);
+    assert_ptr_equal(mcp_identity_claims(a), mcp_identity_claims(i));
+    assert_int_equal(mcp__identity_memory(a), mcp__identity_memory(i));
+    /* it keeps what it shares */
+    mcp_identity_ref(a);
+    mcp_identity_unref(i);
+    assert_string_equal(mcp_identity_principal(a), "p");
+    assert_string_equal(mcp_identity_view(b), "b");
+    mcp_identity_unref(b);
+    assert_null(mcp_identity_view(NULL));
+    assert_null(mcp_identity_binding(NULL));
+
+    i = made(NULL, "a");
+    assert_null(mcp_identity_principal(i));
+    assert_string_equal(mcp_identity_view(i), "a");
+    mcp_identity_unref(i);
+}
+
+/* No two callers, in whatever views, have the same binding. */
+static void test_bindings(void **state)
+{
+    static const struct {
+        const char *principal, *view;
+    } table[] = {
+        {"p", NULL},   {"p", "a"},   {"p", "b"},    {"q", "a"},      {"", NULL},
+        {"", "a"},     {NULL, "a"},  {NULL, "b"},   {"a", NULL},     {"a", "a"},
+        {"ap", NULL},  {"n", "a"},   {"", "an"},    {NULL, "an"},    {"\1a\1np", NULL},
+        {"a\1p", "a"}, {"p", "a.a"}, {"a/p", NULL}, {"a\1np", NULL}, {"np", "a"},
+        {"", "aa"},    {"a", "aa"},
+    };
+    enum { N = sizeof(table) / sizeof(table[0]) };
+    mcp_identity *all[N];
+    (void)state;
+    for (size_t i = 0; i < N; i++)
+        all[i] = made(table[i].principal, table[i].view);
+    for (size_t i = 0; i < N; i++)
+        for (size_t k = 0; k < N; k++)
+            if (mcp__same_binding(mcp_identity_binding(all[i]), mcp_identity_binding(all[k])) !=
+                (i == k))
+                fail_msg("%zu and %zu", i, k);
+    for (size_t i = 0; i < N; i++) {
+        assert_false(mcp__same_binding(NULL, mcp_identity_binding(all[i])));
+        mcp_identity_unref(all[i]);
+    }
+    assert_true(mcp__same_binding(NULL, NULL));
+}
+
+enum { THREADS = 8, VIEWS = 40 };
+
+typedef struct racer {
+    mcp_identity *of, *got[VIEWS];
+    unsigned at;
+} racer;
+
+static void *race(void *arg)
+{
+    racer *r = arg;
+    char name[8];
+    for (unsigned i = 0; i < VIEWS; i++) {
+        unsigned n = (i + r->at) % VIEWS;
+        snprintf(name, sizeof(name), "v%u", n);
+        assert_int_equal(mcp__identity_in_view(r->of, mcp_str_from(name), &r->got[n]), MCP_OK);
+        mcp_identity_ref(r->got[n]);
+    }
+    return NULL;
+}
+
+/* Whoever comes first, all threads get the same identity for a view. */
+static void test_threads(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 20; round++) {
+        racer all[THREADS];
+        pthread_t threads[THREADS];
+        mcp_identity *i = made("p", NULL);
+        for (unsigned k = 0; k < THREADS; k++) {
+            all[k] = (racer){.of = i, .at = k % 3};
+            assert_int_equal(pthread_create(&threads[k], NULL, race, &all[k]), 0);
+        }
+        for (size_t k = 0; k < THREADS; k++)
+            pthread_join(threads[k], NULL);
+        mcp_identity_unref(i);
+        for (size_t k = 0; k < THREADS; k++)
+            for (size_t n = 0; n < VIEWS; n++) {
+                assert_ptr_equal(all[k].got[n], all[0].got[n]);
+                assert_string_equal(mcp_identity_principal(all[k].got[n]), "p");
+            }
+        for (size_t k = 0; k < THREADS; k++)
+            for (size_t n = 0; n < VIEWS; n++)
+                mcp_identity_unref(all[k].got[n]);
+    }
 }
 
 static void test_scopes(void **state)
@@ -166,7 +305,7 @@ static void test_no_memory(void **state)
         failalloc f = {.fail_at = n};
         mcp_allocator a = failalloc_allocator(&f);
         mcp_identity *i = NULL;
-        int rc = mcp_identity_new(MCP_OPTIONS(mcp_identity_options, .principal = "p",
+        int rc = mcp_identity_new(MCP_OPTIONS(mcp_identity_options, .principal = "p", .view = "v",
                                               .claims = "{\"a\":[1]}", .allocator = &a),
                                   &i, NULL);
         assert_int_equal(rc, f.calls < n ? MCP_OK : MCP_ENOMEM);
@@ -180,9 +319,10 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_members),   cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_refused),   cmocka_unit_test(test_scopes),
-        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_members), cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_refused), cmocka_unit_test(test_scopes),
+        cmocka_unit_test(test_views),   cmocka_unit_test(test_bindings),
+        cmocka_unit_test(test_threads), cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
