@@ -191,7 +191,7 @@ typedef struct mcp_http_page_answer {
 
 typedef struct mcp_http_options {
     size_t size;
-    const char *path; /* of the endpoint; default "/mcp" */
+    const char *path; /* of the endpoint; default "/mcp"; see also has_view */
 
     /* `allow_hosts` lists the host names that requests may address, without port, in addition to
      * localhost, 127.0.0.1 and [::1]. `allow_origins` lists the origins of browser pages that may
@@ -367,6 +367,15 @@ typedef struct mcp_http_options {
     /* Returns the time of a monotonic clock in microseconds, by which the durations in /metrics are
      * measured. If this is NULL, they are measured with `clock`. */
     int64_t (*clock_us)(void *user);
+    /* Returns whether the server has a view of this name (mcp/identity.h). It is reached at the path of
+     * the endpoint, a slash and the name: "/mcp/NAME". The name was checked: it has at most 64
+     * characters of A-Z, a-z, 0-9, ".", "_", "-". Requests there have an identity with the view
+     * (mcp_identity_view()), also if their caller is anonymous, and everything that is kept for a
+     * caller is kept for each view of its own: a session id, cursor, task or requestState of one view
+     * means nothing in another. The access rules of the program decide what a view has. Every other
+     * path below that of the endpoint is answered with 404. Called for each request, so a view may
+     * come and go. NULL means that there are no views. */
+    bool (*has_view)(mcp_str name, void *user);
 } mcp_http_options;
 
 #ifdef __cplusplus

@@ -62,6 +62,7 @@ struct mcp_http_connection {
     bool is_forwarded;      /* another instance forwarded the request */
     bool instance_gone;     /* the instance that has the session of the request is gone */
     bool is_authenticating; /* the login is open */
+    bool is_identified;     /* `identity` is that of the request */
     uint8_t login_result;   /* mcp__http_refusal, set when the login is answered */
     /* ---- the connection */
     bool authenticated; /* `authenticate` has accepted a request */
@@ -86,8 +87,9 @@ struct mcp_http_connection {
     mcp__http_head head;
     mcp_http_login login;
     mcp__rs_recent recent;  /* of the resource server */
-    mcp_identity *identity; /* the last one accepted; that of this request if `principal` is set */
+    mcp_identity *identity; /* the last one; that of this request if `is_identified` */
     const char *principal;  /* of this request; in `identity`; NULL if the client is anonymous */
+    char *url;              /* what mcp_http_login_url() returned for a view; or NULL */
     int64_t expires_at; /* when the identity of this request expires; INT64_MAX if it does not */
     mcp__http_denial *denial; /* NULL if `authenticate` determined nothing for the answer */
     mcp__buf body;
@@ -161,10 +163,15 @@ static inline mcp_http_connection *mcp__http_connection_of(const mcp_http_login 
 {
     return mcp__container((mcp_http_login *)(uintptr_t)login, mcp_http_connection, login);
 }
-/* Returns the identity of the current request, or NULL if it is anonymous. */
+/* Returns the identity of the current request, or NULL if it is anonymous and in no view. */
 static inline mcp_identity *mcp__http_identity(const mcp_http_connection *c)
 {
-    return c->principal ? c->identity : NULL;
+    return c->is_identified ? c->identity : NULL;
+}
+/* Returns what the state of the sender is bound to: its principal and the view. */
+static inline const char *mcp__http_binding(const mcp_http_connection *c)
+{
+    return mcp_identity_binding(mcp__http_identity(c));
 }
 /* Compares two principals. NULL means anonymous, and equals only NULL. */
 static inline bool mcp__http_same_principal(const char *a, const char *b)

@@ -140,9 +140,8 @@ static mcp__http_refusal find(const mcp_http_connection *c, mcp__http_session **
     mcp__http_session *s = id.len ? mcp__map_get(&c->http->sessions, id) : NULL;
     if (!id.len)
         return MCP__HTTP_GET_FIRST;
-    /* The session of another principal is treated as missing. */
-    if (!s || !s->duplex || !stream_of(s) ||
-        !mcp__http_same_principal(mcp__channel_principal(s->peer->channel), c->principal))
+    /* The session of another caller is treated as missing. */
+    if (!s || !s->duplex || !stream_of(s) || !mcp__http_is_of(s->peer->channel, c))
         return MCP__HTTP_NO_STREAM;
     *ret = s;
     return stream_of(s)->congested ? MCP__HTTP_UNREAD : MCP__HTTP_FINE;

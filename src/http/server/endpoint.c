@@ -182,6 +182,8 @@ int mcp_http_new(mcp_server *server, const mcp_http_options *options, mcp_http *
     mcp__list_init(&http->in_budget);
     http->evictions.what = "sessions ended to make room for others";
     rc = own_options(http);
+    if (rc == MCP_OK && given.has_view && !(http->nobody = mcp__identity_nobody(http->allocator)))
+        rc = MCP_ENOMEM;
     if (rc == MCP_OK)
         rc = set_budget(http);
     if (rc == MCP_OK) {
@@ -229,6 +231,7 @@ void mcp_http_free(mcp_http *http)
     if (http->own_budget)
         mcp_http_budget_free(http->budget);
     mcp__buf_free(&http->out);
+    mcp_identity_unref(http->nobody);
     mcp__release(http->allocator, http->proxies);
     free_list(http, http->options.allow_hosts, http->options.n_allow_hosts);
     free_list(http, http->options.allow_origins, http->options.n_allow_origins);

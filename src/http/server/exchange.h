@@ -5,6 +5,7 @@
 
 #include "channel/channel.h"
 #include "http/server/connection.h"
+#include "protocol/identity.h"
 #include "protocol/method.h"
 #include "protocol/revision.h"
 
@@ -59,6 +60,15 @@ static inline void mcp__http_peer_arm(mcp__http_peer *peer)
         mcp__http_timer_hasten(&peer->http->timers, &peer->timer, due);
 }
 
+/* Returns whether the channel is of the sender of the current request, in the same view. */
+static inline bool mcp__http_is_of(const mcp_channel *channel, const mcp_http_connection *c)
+{
+    const mcp_identity *identity = mcp__http_identity(c);
+    return channel->options.identity == identity ||
+           mcp__same_binding(mcp_identity_binding(channel->options.identity),
+                             mcp_identity_binding(identity));
+}
+
 /* Returns whether this channel can process the current request of the connection. `legacy` is its
  * revision, or NULL if it is modern. A connection of a proxy carries requests of several clients,
  * so the client is compared too. */
@@ -66,9 +76,7 @@ static inline bool mcp__http_peer_serves(const mcp__http_peer *peer, const mcp_h
                                          const mcp__revision *legacy)
 {
     const mcp_channel *channel = peer->channel;
-    const char *principal = mcp__channel_principal(channel);
-    if (peer->legacy != legacy || mcp__channel_is_closed(channel) ||
-        (principal != c->principal && !mcp__http_same_principal(principal, c->principal)))
+    if (peer->legacy != legacy || mcp__channel_is_closed(channel) || !mcp__http_is_of(channel, c))
         return false;
     return !c->proxy ||
            (mcp__http_same_principal(mcp__channel_caller(channel), mcp__http_caller(c)) &&

@@ -37,13 +37,13 @@ typedef struct mcp__session_id {
 /* Appends the params of an equivalent initialize: the negotiated revision, the capabilities, the
  * name and version of the client. Appends nothing if `params` lack one of them. */
 void mcp__session_id_put_params(mcp__buf *b, const mcp_json *params);
-/* Appends the id of a session of this principal (NULL means anonymous). Leaves out the params if they
+/* Appends the id of a session of the caller with this mcp_identity_binding(). Leaves out the params if they
  * do not fit. Returns MCP_OK or the code of mcp_server_seal(). */
-int mcp__session_id_seal(mcp_server *server, const char *principal, uint64_t life_ms,
+int mcp__session_id_seal(mcp_server *server, const char *binding, uint64_t life_ms,
                          const mcp__session_id *session_id, mcp__buf *id);
 /* Reads an id. Returns MCP_OK, MCP_ENOMEM, or another negative code if it is not the id of a session
- * of this principal, or has expired. */
-int mcp__session_id_open(mcp_server *server, const mcp_allocator *allocator, const char *principal,
+ * of this caller, or has expired. */
+int mcp__session_id_open(mcp_server *server, const mcp_allocator *allocator, const char *binding,
                          mcp_str id, mcp__session_id *ret);
 
 /* ---- fleet.c: the sessions of other instances ------------------------------------------------ */
@@ -104,7 +104,7 @@ struct mcp__forwarded {
     char instance[MCP__INSTANCE_NAME]; /* the sender */
     uint64_t number;
     unsigned char digest[32];
-    char *principal; /* NULL means anonymous; in `text` */
+    char *binding; /* of the sender (mcp_identity_binding()); in `text`, or NULL */
     char text[];
 };
 

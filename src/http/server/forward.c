@@ -12,7 +12,8 @@ enum { MOST_HEADERS = 64 };
 struct mcp_http_relay {
     mcp_http_connection *c;
     void *handle;    /* of the transport */
-    mcp__buf text;   /* the address and the headers, each with a NUL */
+    mcp__buf text;   /* the address, the path and the headers, each with a NUL */
+    size_t path;     /* where the path is in `text` */
     mcp__buf body;   /* of the request */
     mcp__buf answer; /* its body, if it is no event stream */
     int status;      /* of the answer; 0 before its head */
@@ -108,6 +109,9 @@ static int put_request(mcp_http_relay *r, const char *instance, mcp_str address,
     mcp__buf forwarded;
     mcp__buf_str(&r->text, address);
     mcp__buf_char(&r->text, 0);
+    r->path = r->text.len;
+    mcp__buf_str(&r->text, mcp__http_text(&r->c->head, r->c->head.path));
+    mcp__buf_char(&r->text, 0);
     put_headers(r->c, head, &r->text, list);
     mcp__buf_init(&forwarded, r->c->http->allocator, 0);
     int rc = mcp__forwarded_put(r->c, instance, head, mcp__buf_view(&r->body), &forwarded);
@@ -126,7 +130,7 @@ static int send(mcp_http_relay *r, const header_list *list)
         .size = sizeof(request),
         .address = r->text.ptr,
         .method = llhttp_method_name((llhttp_method_t)r->c->http_method),
-        .path = http->options.path,
+        .path = r->text.ptr + r->path,
         .headers = headers,
         .n_headers = list->n,
         .body = mcp__buf_view(&r->body),

@@ -1,9 +1,9 @@
 /* forwarded_request.c: the header of requests that another instance forwards.
  *
  * Its value is sealed with the key of all instances. It names the two instances, and has a number, the
- * digest of the request, the client's address and the principal. A request is accepted only by the
- * instance that it names, once, for five minutes, with that digest, and only if this instance
- * authenticates the sender as the same principal. A client has no use for the header: it cannot make
+ * digest of the request, the client's address, the principal and the view. A request is accepted only
+ * by the instance that it names, once, for five minutes, with that digest, and only if this instance
+ * authenticates the sender as the same principal in the same view. A client has no use for the header: it cannot make
  * one, and the header of a request that it observed fits only that request, which was received already.
  *
  * Numbers ascend. For each sender the last MCP__WINDOW of them are remembered; smaller ones are
@@ -87,8 +87,8 @@ int mcp__forwarded_put(mcp_http_connection *c, const char *to_instance,
         mcp__buf_char(&b, (char)(unsigned char)(number >> 8 * i));
     mcp__buf_add(&b, digest, sizeof(digest));
     put_client(c, &b);
-    mcp__buf_char(&b, c->principal ? 'n' : 'a');
-    mcp__buf_str(&b, mcp_str_from(c->principal));
+    mcp__buf_char(&b, mcp__http_binding(c) ? 'n' : 'a');
+    mcp__buf_str(&b, mcp_str_from(mcp__http_binding(c)));
     rc = b.failed;
     if (rc == MCP_OK)
         rc = mcp_server_seal(c->http->server, purpose, mcp__buf_view(&b), LIFE_MS, room,
@@ -116,8 +116,8 @@ static mcp__http_refusal take(mcp_http_connection *c, mcp_str plain)
         return MCP__HTTP_BAD_FORWARDED;
     if (memcmp(at, c->http->fleet->instance, MCP__INSTANCE_NAME) != 0)
         return MCP__HTTP_MISDIRECTED;
-    mcp_str principal = mcp__str_sub(plain, HEAD + client);
-    struct mcp__forwarded *forwarded = mcp__zalloc(a, sizeof(*forwarded) + principal.len);
+    mcp_str binding = mcp__str_sub(plain, HEAD + client);
+    struct mcp__forwarded *forwarded = mcp__zalloc(a, sizeof(*forwarded) + binding.len);
     if (!forwarded)
         return MCP__HTTP_NO_MEMORY;
     at += MCP__INSTANCE_NAME;
@@ -126,9 +126,8 @@ static mcp__http_refusal take(mcp_http_connection *c, mcp_str plain)
     for (size_t i = 0; i < NUMBER; i++)
         forwarded->number = forwarded->number << 8 | (unsigned char)at[i];
     memcpy(forwarded->digest, at + NUMBER, sizeof(forwarded->digest));
-    memcpy(forwarded->text, principal.ptr + 1,
-           principal.len - 1); /* zeroed, so it ends with a NUL */
-    forwarded->principal = principal.ptr[0] == 'n' ? forwarded->text : NULL;
+    memcpy(forwarded->text, binding.ptr + 1, binding.len - 1); /* zeroed, so it ends with a NUL */
+    forwarded->binding = binding.ptr[0] == 'n' ? forwarded->text : NULL;
     take_client(c, (mcp_str){plain.ptr + HEAD, client});
     c->other.forwarded = forwarded;
     c->is_forwarded = true;
@@ -207,7 +206,7 @@ mcp__http_refusal mcp__forwarded_check(mcp_http_connection *c)
     if (rc != MCP_OK)
         return rc == MCP_ENOMEM ? MCP__HTTP_NO_MEMORY : MCP__HTTP_BAD_FORWARDED;
     if (memcmp(digest, c->other.forwarded->digest, sizeof(digest)) != 0 ||
-        !mcp__http_same_principal(c->other.forwarded->principal, c->principal))
+        !mcp__same_binding(c->other.forwarded->binding, mcp__http_binding(c)))
         return MCP__HTTP_BAD_FORWARDED;
     mcp__sender *s = sender_of(c->http, c->other.forwarded->instance);
     if (!s)

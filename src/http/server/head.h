@@ -45,6 +45,7 @@ typedef struct mcp__http_head {
     mcp__buf bytes;
     const mcp_http_options *options; /* for login_headers; set when the connection is opened */
     mcp__http_span target, path;
+    mcp__http_span view; /* the part of the path that names a view; empty if none */
     mcp__http_span known[MCP__HTTP_KNOWN];
     uint32_t present; /* 1 << mcp__http_known */
     uint32_t params;  /* offset of the first header that is kept with its name, or 0 */

@@ -74,6 +74,7 @@ struct mcp_http {
     mcp__map sessions;
     mcp__shares session_shares; /* of callers; a session that a connection uses is in use */
     size_t session_bytes;       /* the part of the budget that holds sessions */
+    mcp_identity *nobody;       /* the anonymous caller, for those in views; NULL without views */
     struct mcp__fleet *fleet;   /* NULL if sessions belong to this endpoint alone */
     mcp_http_relays relays;
     mcp__link orphans;

@@ -149,7 +149,7 @@ static int seal_id(mcp__http_session *s, const mcp_http_connection *c, const mcp
     t.params = mcp__buf_view(&client);
     int rc = client.failed;
     if (rc == MCP_OK)
-        rc = mcp__session_id_seal(http->server, c->principal, o->session_life_ms, &t, &id);
+        rc = mcp__session_id_seal(http->server, mcp__http_binding(c), o->session_life_ms, &t, &id);
     if (rc == MCP_OK && !(s->sealed = mcp__strdup(http->allocator, mcp__buf_view(&id))))
         rc = MCP_ENOMEM;
     mcp__buf_free(&client);
@@ -368,7 +368,8 @@ static mcp__http_refusal seek(mcp_http_connection *c, mcp_str id, mcp__http_sess
     /* A request is forwarded once: whoever gets it must have the session. */
     if (!http->fleet || c->is_forwarded)
         return MCP__HTTP_NO_SESSION;
-    int rc = mcp__session_id_open(http->server, http->allocator, c->principal, id, &session_id);
+    int rc =
+        mcp__session_id_open(http->server, http->allocator, mcp__http_binding(c), id, &session_id);
     if (rc != MCP_OK)
         return rc == MCP_ENOMEM ? MCP__HTTP_NO_MEMORY : MCP__HTTP_NO_SESSION;
     const mcp__known *known = mcp__fleet_known(http->fleet, session_id.unique);
@@ -393,8 +394,8 @@ mcp__http_refusal mcp__http_session_find(mcp_http_connection *c, mcp__http_sessi
         return seek(c, id, ret);
     if (!s->revision || s->duplex || s->dies_at <= c->http->now)
         return MCP__HTTP_NO_SESSION;
-    /* The session of another principal is treated as missing. */
-    if (!mcp__http_same_principal(mcp__channel_principal(s->peer->channel), c->principal))
+    /* The session of another caller, or of another view, is treated as missing. */
+    if (!mcp__http_is_of(s->peer->channel, c))
         return MCP__HTTP_NO_SESSION;
     *ret = s;
     return MCP__HTTP_FINE;

@@ -2,7 +2,7 @@
  *
  * A modern request has no session. If its handler keeps something in its process
  * (mcp_request_stay()), the requestState is followed by the name and the address of the instance,
- * sealed for the caller. Whichever instance gets the next request forwards it there. The place only
+ * sealed for the caller and the view. Whichever instance gets the next request forwards it there. The place only
  * says where to ask: the instance that is found checks the state itself.
  */
 #include "http/server/http_session.h"
@@ -15,8 +15,8 @@ static void put_purpose(mcp__buf *b, const mcp_http_connection *c)
 {
     mcp__buf_init(b, c->http->allocator, 0);
     mcp__buf_lit(b, "place ");
-    mcp__buf_char(b, c->principal ? 'n' : 'a');
-    mcp__buf_str(b, mcp_str_from(c->principal));
+    mcp__buf_char(b, mcp__http_binding(c) ? 'n' : 'a');
+    mcp__buf_str(b, mcp_str_from(mcp__http_binding(c)));
 }
 
 size_t mcp__wait_address_put(mcp_http_connection *c, char to[MCP_WAIT_ADDRESS_ROOM])

@@ -8,6 +8,7 @@
 
 #include "auth/challenge.h"
 #include "http/server/http_session.h"
+#include "protocol/identity.h"
 
 /* ---- the question ---------------------------------------------------------------------------- */
 
@@ -18,8 +19,17 @@ const char *mcp_http_login_method(const mcp_http_login *login)
 
 const char *mcp_http_login_url(const mcp_http_login *login)
 {
-    const mcp_http_connection *c = mcp__http_connection_of(login);
-    return c->http->urls[c->target];
+    mcp_http_connection *c = mcp__http_connection_of(login);
+    const char *url = c->http->urls[c->target];
+    if (!url || !c->head.view.len || c->url)
+        return c->url ? c->url : url;
+    mcp__buf b;
+    mcp__buf_init(&b, c->http->allocator, 0);
+    mcp__buf_str(&b, mcp_str_from(c->http->options.public_url));
+    mcp__buf_str(&b, mcp__http_text(&c->head, c->head.path));
+    c->url = b.failed ? NULL : mcp__strdup(c->http->allocator, mcp__buf_view(&b));
+    mcp__buf_free(&b);
+    return c->url;
 }
 
 const char *mcp_http_login_client(const mcp_http_login *login)
@@ -96,6 +106,9 @@ void mcp__http_login_reset(mcp_http_connection *c)
     c->principal = NULL;
     c->expires_at = INT64_MAX;
     c->login_result = MCP__HTTP_FINE;
+    if (c->url)
+        mcp__release(a, c->url);
+    c->url = NULL;
     if (c->denial)
         mcp__release(a, c->denial);
     c->denial = NULL;
@@ -139,22 +152,33 @@ static mcp__http_refusal set_expiry(mcp_http_connection *c, const mcp_identity *
     return MCP__HTTP_FINE;
 }
 
+mcp__http_refusal mcp__http_identify(mcp_http_connection *c, mcp_identity *identity)
+{
+    mcp_identity *before = c->identity;
+    mcp_str view = mcp__http_text(&c->head, c->head.view);
+    if (view.len &&
+        mcp__identity_in_view(identity ? identity : c->http->nobody, view, &identity) != MCP_OK)
+        return MCP__HTTP_NO_MEMORY;
+    /* Usually all requests of a connection have the same identity. */
+    if (identity != before) {
+        c->identity = mcp_identity_ref(identity);
+        mcp_identity_unref(before);
+    }
+    c->is_identified = true;
+    c->principal = mcp_identity_principal(identity);
+    return MCP__HTTP_FINE;
+}
+
 void mcp_http_login_accept(mcp_http_login *login, mcp_identity *identity)
 {
     mcp_http_connection *c = mcp__http_connection_of(login);
     if (!c->is_authenticating)
         return;
     mcp__http_refusal why = set_expiry(c, identity);
-    if (!why) {
-        /* Usually all requests of a connection have the same identity. */
-        if (identity != c->identity) {
-            mcp_identity *before = c->identity;
-            c->identity = mcp_identity_ref(identity);
-            mcp_identity_unref(before);
-        }
-        c->principal = mcp_identity_principal(identity);
+    if (!why)
+        why = mcp__http_identify(c, identity);
+    if (!why)
         c->authenticated = true;
-    }
     answer(login, why);
 }
 

@@ -27,6 +27,9 @@ void mcp__http_login_init(mcp_http_connection *c);
 /* Calls `authenticate`. Returns true if the login will be answered later. Otherwise writes the
  * result to *why: MCP__HTTP_FINE or a refusal. */
 bool mcp__http_ask(mcp_http_connection *c, mcp__http_refusal *why);
+/* Sets the sender of the current request, NULL if it is anonymous, in the view that the request
+ * names. Returns MCP__HTTP_FINE or MCP__HTTP_NO_MEMORY. */
+mcp__http_refusal mcp__http_identify(mcp_http_connection *c, mcp_identity *identity);
 /* Calls the cancel function of a login that is still open. */
 void mcp__http_login_cancel(mcp_http_connection *c);
 /* mcp__http_login_deadline() returns when mcp__http_login_due() must be called for a request whose

@@ -54,7 +54,7 @@ static int on_message_begin(llhttp_t *parser)
     if (c->is_forwarded)
         mcp__forwarded_free(c);
     c->target = MCP__HTTP_ENDPOINT;
-    c->stream_only = c->instance_gone = c->cors = false;
+    c->stream_only = c->instance_gone = c->cors = c->is_identified = false;
     c->http_method = 0;
     c->method = MCP__METHOD_NONE;
     c->traceparent[0] = 0;

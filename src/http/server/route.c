@@ -2,6 +2,7 @@
  * before the body is read, so that the body of a refused request need not be read.
  */
 #include "http/server/http_session.h"
+#include "protocol/identity.h"
 
 /* ---- allowed hosts and origins ------------------------------------------------------------
  *
@@ -149,6 +150,22 @@ static mcp__http_refusal check_source(mcp_http_connection *c, mcp_str host)
     return MCP__HTTP_FINE;
 }
 
+/* Returns whether the path is that of the endpoint, a slash and the name of a view. */
+static bool names_view(mcp_http_connection *c)
+{
+    const mcp_http_options *o = &c->http->options;
+    mcp_str path = mcp__http_text(&c->head, c->head.path), own = mcp_str_from(o->path);
+    own.len -= own.len && own.ptr[own.len - 1] == '/';
+    if (!o->has_view || !mcp__str_starts(path, own) || path.len == own.len ||
+        path.ptr[own.len] != '/')
+        return false;
+    mcp_str name = mcp__str_sub(path, own.len + 1);
+    if (!mcp__is_view(name) || !o->has_view(name, o->user))
+        return false;
+    c->head.view = (mcp__http_span){c->head.path.at + (uint32_t)own.len + 1, (uint32_t)name.len};
+    return true;
+}
+
 static mcp__http_refusal find_target(mcp_http_connection *c)
 {
     const mcp_http_options *o = &c->http->options;
@@ -163,6 +180,8 @@ static mcp__http_refusal find_target(mcp_http_connection *c)
         c->target = MCP__HTTP_METRICS;
     else if (is_metadata(c))
         c->target = MCP__HTTP_RESOURCE;
+    else if (names_view(c))
+        c->target = MCP__HTTP_ENDPOINT;
     else if (o->page)
         c->target = MCP__HTTP_PAGE;
     else
@@ -222,6 +241,8 @@ mcp__http_refusal mcp__http_route(mcp_http_connection *c)
         why = check_source(c, host);
     if (!why)
         why = find_target(c);
+    if (!why && c->head.view.len && !mcp__http_asks(c->http))
+        why = mcp__http_identify(c, NULL);
     return !why && c->is_forwarded && c->target != MCP__HTTP_ENDPOINT ? MCP__HTTP_BAD_FORWARDED
                                                                       : why;
 }

@@ -1,6 +1,6 @@
 /* session_id.c: session ids that any instance with the same key can read.
  *
- * The id is sealed for the principal, so that it is of no use to others. It contains, after a byte for
+ * The id is sealed for the caller and the view, so that it is of no use to others. It contains, after a byte for
  * the version: what identifies the session (16 bytes), the instance where it began (8 bytes), the
  * address of that instance (a byte for the length), and the params of an initialize with which the
  * session can be made anew. It is at most MCP__SESSION_ID_TEXT characters of base64url.
@@ -80,13 +80,13 @@ static void get_hex(char *hex, const char *bytes, size_t n)
 
 /* ---- ids ---------------------------------------------------------------------------------------- */
 
-/* What an id is sealed for: a session of this principal. */
-static void put_purpose(mcp__buf *b, const mcp_allocator *allocator, const char *principal)
+/* What an id is sealed for: a session of this caller (mcp_identity_binding()). */
+static void put_purpose(mcp__buf *b, const mcp_allocator *allocator, const char *binding)
 {
     mcp__buf_init(b, allocator, 0);
     mcp__buf_lit(b, "session ");
-    mcp__buf_char(b, principal ? 'n' : 'a');
-    mcp__buf_str(b, mcp_str_from(principal));
+    mcp__buf_char(b, binding ? 'n' : 'a');
+    mcp__buf_str(b, mcp_str_from(binding));
 }
 
 static void put_plain(mcp__buf *b, const mcp__session_id *t)
@@ -100,12 +100,12 @@ static void put_plain(mcp__buf *b, const mcp__session_id *t)
         mcp__buf_str(b, t->params);
 }
 
-int mcp__session_id_seal(mcp_server *server, const char *principal, uint64_t life_ms,
+int mcp__session_id_seal(mcp_server *server, const char *binding, uint64_t life_ms,
                          const mcp__session_id *session_id, mcp__buf *id)
 {
     mcp__buf purpose, plain;
     size_t len = 0;
-    put_purpose(&purpose, id->allocator, principal);
+    put_purpose(&purpose, id->allocator, binding);
     mcp__buf_init(&plain, id->allocator, 0);
     put_plain(&plain, session_id);
     char *to = mcp__buf_reserve(id, MCP__SESSION_ID_TEXT);
@@ -132,14 +132,14 @@ static int read_plain(mcp__session_id *t, size_t len)
     return t->address.len && t->address.len <= MCP__ADDRESS_MAX ? MCP_OK : MCP_EINVAL;
 }
 
-int mcp__session_id_open(mcp_server *server, const mcp_allocator *allocator, const char *principal,
+int mcp__session_id_open(mcp_server *server, const mcp_allocator *allocator, const char *binding,
                          mcp_str id, mcp__session_id *ret)
 {
     mcp__buf purpose;
     size_t len = 0;
     if (id.len > MCP__SESSION_ID_TEXT)
         return MCP_EINVAL;
-    put_purpose(&purpose, allocator, principal);
+    put_purpose(&purpose, allocator, binding);
     int rc = purpose.failed;
     if (rc == MCP_OK)
         rc = mcp_server_unseal(server, mcp__buf_view(&purpose), id, ret->text, sizeof(ret->text),

@@ -19,8 +19,9 @@ bool mcp__http_task_forward(mcp_http_connection *c, const mcp__message *message,
         (c->is_forwarded && !session) || c->instance_gone || !http->relays.send)
         return false;
     mcp_str id = mcp_json_string(mcp_json_get(message->params, "taskId"));
-    int rc = id.ptr ? mcp_server_get_task_instance(http->server, c->principal, id, &instance)
-                    : MCP_ENOTFOUND;
+    int rc = id.ptr
+                 ? mcp_server_get_task_instance(http->server, mcp__http_binding(c), id, &instance)
+                 : MCP_ENOTFOUND;
     if (rc != MCP_OK || strcmp(instance.instance, http->fleet->instance) == 0) {
         *why = MCP__HTTP_NO_MEMORY;
         return rc == MCP_ENOMEM;
