@@ -91,6 +91,9 @@ typedef struct mcp_stdio_options {
     size_t max_message; /* as in mcp_channel_options */
     size_t max_output;  /* unsent bytes at which reading stops; default 1 MiB */
     uint64_t drain_ms;  /* how long answers may take after the end of input; default 2000 */
+    /* The identity of the peer, instead of `principal`, for example in a view. Must live until the
+     * call returns. */
+    mcp_identity *identity;
 } mcp_stdio_options;
 
 /* Serves one peer on stdin and stdout (2026-07-28, basic/transports/stdio) until the end of input,

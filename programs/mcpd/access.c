@@ -5,6 +5,7 @@
 #include "access.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "access_rules.h"
 #include "modules.h"
@@ -33,10 +34,12 @@ void access_free(access_rules *rules)
     for (size_t i = 0; i < rules->count; i++) {
         callers_clear(&rules->items[i].principals);
         callers_clear(&rules->items[i].groups);
+        free(rules->items[i].views);
         for (size_t k = 0; k < ACCESS_ITEMS; k++)
             globs_clear(&rules->items[i].what[k]);
     }
     free(rules->items);
+    views_free(rules->views);
     free(rules);
 }
 
@@ -138,11 +141,45 @@ static int read_effect(config *c, const mcp_json *value, const char *pointer, ac
     return MCP_OK;
 }
 
+/* Adds a view to a rule, in which there is room for it. */
+static int add_view(const reading *in, const mcp_json *value, const char *pointer, access_rule *r)
+{
+    mcp_str name = mcp_json_string(value);
+    const view *v = views_find(in->made->views, name);
+    if (!v)
+        return config_wrong(in->c, MCP_EINVAL, pointer, "there is no view %.*s in \"views\"",
+                            (int)(name.len < 64 ? name.len : 64), name.ptr);
+    r->views[r->n_views++] = v;
+    return MCP_OK;
+}
+
+static int read_views(const reading *in, const mcp_json *value, const char *pointer, access_rule *r)
+{
+    char below[100];
+    mcp_json_iter it = {0};
+    int rc = MCP_OK;
+    if (!value)
+        return MCP_OK;
+    r->views = calloc(mcp_json_count(value) + 1, sizeof(const view *));
+    if (!r->views)
+        return MCP_ENOMEM;
+    snprintf(below, sizeof(below), "%s/view", pointer);
+    if (mcp_json_is(value, MCP_JSON_STRING))
+        return add_view(in, value, below, r);
+    for (const mcp_json *v; rc == MCP_OK && (v = mcp_json_next(value, &it, NULL)) != NULL;) {
+        snprintf(below, sizeof(below), "%s/view/%zu", pointer, it.index - 1);
+        rc = add_view(in, v, below, r);
+    }
+    return rc;
+}
+
 static int read_rule(const reading *in, const mcp_json *value, size_t i, access_rule *r)
 {
     char pointer[64];
     snprintf(pointer, sizeof(pointer), "/access/%zu", i);
     int rc = read_effect(in->c, value, pointer, r);
+    if (rc == MCP_OK)
+        rc = read_views(in, mcp_json_get(value, "view"), pointer, r);
     if (rc == MCP_OK)
         rc = callers_read_principals(in->c, value, pointer, &r->principals);
     if (rc == MCP_OK)
@@ -252,13 +289,15 @@ int access_read(config *c, const sources *all, access_rules **ret, mcp_error *er
     int rc = in.made ? find_folders(&in) : MCP_ENOMEM;
     *ret = NULL;
     if (rc == MCP_OK)
+        rc = views_read(c, &in.made->views);
+    if (rc == MCP_OK)
         rc = read_writes(&in);
     if (rc == MCP_OK)
         rc = read_list(&in);
     for (size_t i = 0; i < in.n_folders; i++)
         free(in.folders[i]);
     free(in.folders);
-    if (rc == MCP_OK && in.made->count)
+    if (rc == MCP_OK && (in.made->count || in.made->views))
         *ret = in.made;
     else
         access_free(in.made);
@@ -267,7 +306,12 @@ int access_read(config *c, const sources *all, access_rules **ret, mcp_error *er
 
 bool access_restricts(const access_rules *rules)
 {
-    return rules && rules->restrict_seeing;
+    return rules && (rules->restrict_seeing || rules->views);
+}
+
+views *access_views(const access_rules *rules)
+{
+    return rules ? rules->views : NULL;
 }
 
 /* ---- checking access ------------------------------------------------------------------------- */
@@ -313,8 +357,26 @@ static bool covers_beside(const access_rule *r, unsigned item, mcp_str name)
            r->effect == MCP_EFFECT_ALLOW && r->has[MCP_ITEM_RESOURCE] && leads_to(r, name);
 }
 
+bool access_in_view(const access_rules *rules, const mcp_identity *identity, mcp_item item,
+                    mcp_str name)
+{
+    const char *of = mcp_identity_view(identity);
+    const view *v = of ? views_find(rules->views, mcp_str_from(of)) : NULL;
+    return !of || (v && view_shows(v, item, name));
+}
+
+static bool is_about_view(const access_rule *r, const char *of)
+{
+    for (size_t i = 0; of && i < r->n_views; i++)
+        if (strcmp(view_name(r->views[i]), of) == 0)
+            return true;
+    return !r->views;
+}
+
 truth access_is_about(const access_rule *r, const mcp_identity *identity)
 {
+    if (!is_about_view(r, mcp_identity_view(identity)))
+        return NO;
     truth about = callers_include(&r->principals, identity);
     truth member = callers_include(&r->groups, identity);
     return member < about ? member : about;
@@ -375,13 +437,16 @@ static decision decide(const access_rules *rules, const mcp_identity *identity, 
 bool access_may(const mcp_identity *identity, mcp_item item, mcp_str name, void *user)
 {
     const access_rule *r;
-    return decide(user, identity, item, name, &r) == ALLOWED;
+    return access_in_view(user, identity, item, name) &&
+           decide(user, identity, item, name, &r) == ALLOWED;
 }
 
 const char *access_scopes(const mcp_identity *identity, mcp_item item, mcp_str name, void *user)
 {
     const access_rule *r;
-    return decide(user, identity, item, name, &r) == ASKED ? r->asks : NULL;
+    bool asks = access_in_view(user, identity, item, name) &&
+                decide(user, identity, item, name, &r) == ASKED;
+    return asks ? r->asks : NULL;
 }
 
 bool access_may_see_metrics(const mcp_identity *identity, const access_rules *rules)
@@ -393,6 +458,6 @@ bool access_may_see_metrics(const mcp_identity *identity, const access_rules *ru
 bool access_may_see_names(const mcp_identity *identity, const access_rules *rules)
 {
     const access_rule *r;
-    return !access_restricts(rules) ||
+    return !rules || !rules->restrict_seeing ||
            decide(rules, identity, ACCESS_NAMES, (mcp_str){0}, &r) == ALLOWED;
 }

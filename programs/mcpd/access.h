@@ -5,6 +5,8 @@
  * may be read and called, and not be changed. A rule without "operations" is about reading and
  * calling only. Principals are the names of tokens, "stdio" for the process that started the program,
  * "anonymous" for callers without a token, and callers of an issuer by their claims (callers.h).
+ *
+ * A caller in a view (views.h) sees and changes what both the view and the rules let it.
  */
 #ifndef MCPD_ACCESS_H
 #define MCPD_ACCESS_H
@@ -12,6 +14,7 @@
 #include <mcp/access.h>
 
 #include "config.h"
+#include "views.h"
 
 typedef struct access_rules access_rules;
 
@@ -19,7 +22,11 @@ typedef struct access_rules access_rules;
  * if there are none. `c` and `all` may be NULL. Returns MCP_OK, or a negative code; the error was
  * reported, or is in *error. */
 int access_read(config *c, const sources *all, access_rules **ret, mcp_error *error);
-/* Returns whether a rule is about what callers see. If not, everybody sees everything. */
+/* Returns the views of the file, which are to be bound to the sources before the rules are used
+ * (views_bind()); NULL if there are none. `rules` may be NULL. */
+views *access_views(const access_rules *rules);
+/* Returns whether a rule is about what callers see, or there are views. If not, everybody sees
+ * everything. */
 bool access_restricts(const access_rules *rules);
 /* NULL is allowed. */
 void access_free(access_rules *rules);

@@ -56,7 +56,8 @@ mcp_effect access_may_do(const mcp_identity *identity, mcp_operation operation, 
 {
     const access_rules *rules = user;
     mcp_effect most = MCP_EFFECT_ALLOW;
-    if ((flags & ~MCP_MAY_EXACT) || (unsigned)operation > MCP_OPERATION_COMMIT)
+    if ((flags & ~MCP_MAY_EXACT) || (unsigned)operation > MCP_OPERATION_COMMIT ||
+        !access_in_view(rules, identity, item, name))
         return MCP_EFFECT_DENY;
     for (size_t i = rules->count; i > 0; i--) {
         const access_rule *r = &rules->items[i - 1];

@@ -7,6 +7,7 @@
 #include "access.h"
 #include "callers.h"
 #include "glob.h"
+#include "views.h"
 
 enum {
     ACCESS_ITEMS = MCP_ITEM_TOOL + 1,
@@ -21,6 +22,8 @@ enum {
 
 typedef struct access_rule {
     callers principals, groups;
+    const view **views; /* NULL: the rule is about all views, and about none */
+    size_t n_views;
     unsigned operations;
     mcp_effect effect;
     const char *scopes; /* that the things need; NULL if none */
@@ -35,11 +38,16 @@ struct access_rules {
     access_rule *items;
     size_t count;
     bool restrict_seeing; /* a rule is about reading or calling, or about /metrics */
+    views *views;         /* NULL if there are none */
 };
 
 /* Whether the rule is about the thing. */
 bool access_covers(const access_rule *r, unsigned item, mcp_str name);
-/* Whether the rule is about the caller. */
+/* Whether the view of the caller, if it has one, shows the thing. A view that does not exist any more
+ * shows nothing. */
+bool access_in_view(const access_rules *rules, const mcp_identity *identity, mcp_item item,
+                    mcp_str name);
+/* Whether the rule is about the caller, in its view. */
 truth access_is_about(const access_rule *r, const mcp_identity *identity);
 /* What the rule says to a caller that it is about: nothing is granted without its scopes. */
 mcp_effect access_effect(const access_rule *r, const mcp_identity *identity);

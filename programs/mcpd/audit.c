@@ -308,6 +308,7 @@ void audit_request(const mcp_audit_record *r, void *user)
     begin(&l, now);
     const char *principal = mcp_identity_principal(r->identity);
     add_text(&l, "principal", mcp_str_from(principal), CALLER_ROOM);
+    add_text(&l, "view", mcp_str_from(mcp_identity_view(r->identity)), WORD_ROOM);
     if (*a->claim)
         add_text(&l, "who",
                  mcp_json_string(mcp_json_get(mcp_identity_claims(r->identity), a->claim)),

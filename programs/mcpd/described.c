@@ -34,6 +34,12 @@ static int add_source(const mcp_source *source, mcp_error *error, void *user)
         source->size >= offsetof(mcp_source, items) + sizeof(source->items) && source->items;
     d->alone = d->alone || (source->size >= offsetof(mcp_source, alone) + sizeof(source->alone) &&
                             source->alone);
+    bool named =
+        source->size >= offsetof(mcp_source, names) + sizeof(source->names) && source->names;
+    free(d->names);
+    d->names = named ? strdup(source->names) : NULL;
+    if (named && !d->names)
+        return MODULES_FAIL(error, MCP_ENOMEM, "out of memory");
     return has(&d->prefixes, source->prefix)
                ? MODULES_FAIL(error, MCP_EEXIST, "another source has the prefix %.200s",
                               source->prefix)
@@ -73,9 +79,8 @@ static int add_tool(const mcp_tool *tool, mcp_error *error, void *user)
 static int add_prompt(const mcp_prompt *prompt, mcp_error *error, void *user)
 {
     described *d = user;
-    (void)prompt, (void)error;
     d->n_prompts++;
-    return MCP_OK;
+    return add(&d->prompts, prompt->name, error);
 }
 
 mcp_description described_by(described *d)
@@ -101,6 +106,8 @@ void described_clear(described *d)
 {
     clear(&d->prefixes);
     clear(&d->tools);
+    clear(&d->prompts);
+    free(d->names);
     clear(&d->paths);
     *d = (described){.n_templates = 0};
 }

@@ -11,7 +11,8 @@ typedef struct described_texts {
 
 /* One source or several. Zero-initialize it. */
 typedef struct described {
-    described_texts prefixes, tools, paths;
+    described_texts prefixes, tools, prompts, paths;
+    char *names; /* how the names of the last source's own tools and prompts begin; NULL: none */
     size_t n_templates, n_resources, n_prompts;
     bool in_process;  /* requested by the module of the last source */
     bool alone;       /* one of them has to be the only source */

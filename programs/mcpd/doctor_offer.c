@@ -3,6 +3,7 @@
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
+#include <string.h>
 
 #include <common/text.h>
 #include <mcp/auth.h>
@@ -117,16 +118,20 @@ static void find_tools(const char *principal, const mcp_json *result)
 }
 
 /* Makes the identity of a caller: the name of a token, or the claims of an access token. *ret is NULL for an
- * anonymous caller. */
-static int identity_of(const char *caller, const config *c, mcp_identity **ret, mcp_error *error)
+ * anonymous caller in no view. */
+static int identity_of(const char *caller, const char *in_view, const config *c, mcp_identity **ret,
+                       mcp_error *error)
 {
     char principal[1024];
     mcp_json_doc *doc = NULL;
     *ret = NULL;
-    if (strcmp(caller, "anonymous") == 0)
+    bool anonymous = strcmp(caller, "anonymous") == 0;
+    if (anonymous && !in_view)
         return MCP_OK;
     if (caller[0] != '{')
-        return mcp_identity_new(MCP_OPTIONS(mcp_identity_options, .principal = caller), ret, error);
+        return mcp_identity_new(MCP_OPTIONS(mcp_identity_options, .view = in_view,
+                                            .principal = anonymous ? NULL : caller),
+                                ret, error);
     int rc = mcp_json_parse(mcp_str_from(caller), NULL, NULL, &doc, error);
     const mcp_json *claims = mcp_json_root(doc), *issuer = mcp_json_get(claims, "iss");
     mcp_str name = mcp_json_string(mcp_json_get(claims, "sub"));
@@ -143,7 +148,7 @@ static int identity_of(const char *caller, const config *c, mcp_identity **ret, 
         rc = mcp_identity_new(
             MCP_OPTIONS(mcp_identity_options, .principal = principal, .claims = caller,
                         .scopes = mcp_json_string(mcp_json_get(claims, "scope")).ptr,
-                        .issuer = from),
+                        .issuer = from, .view = in_view),
             ret, error);
     mcp_json_free(doc);
     return rc;
@@ -191,14 +196,15 @@ static void look_at_writes(const settings *now)
                         now->sources.items[i].text);
 }
 
-static void show(mcp_loop *loop, mcp_server *server, const char *principal, const offer *o,
-                 mcp_json_writer *w)
+/* Shows what a caller sees, in a view unless `in_view` is NULL. */
+static void show(mcp_loop *loop, mcp_server *server, const char *principal, const char *in_view,
+                 const offer *o, mcp_json_writer *w)
 {
     const config *c = o->config;
     inquiry i;
     mcp_identity *identity;
     mcp_error error = {0};
-    int rc = identity_of(principal, c, &identity, &error);
+    int rc = identity_of(principal, in_view, c, &identity, &error);
     if (rc == MCP_OK)
         rc = inquiry_begin(&i, loop, server, identity, ANSWER_S * 1000);
     if (rc != MCP_OK) {
@@ -210,8 +216,10 @@ static void show(mcp_loop *loop, mcp_server *server, const char *principal, cons
     if (w) {
         mcp_json_begin_object(w);
         mcp_json_put_string(w, "principal", principal);
+        if (in_view)
+            mcp_json_put_string(w, "view", in_view);
     } else {
-        printf("\nas %s:\n", principal);
+        printf("\nas %s%s%s:\n", principal, in_view ? " in the view " : "", in_view ? in_view : "");
     }
     enum { LISTS = sizeof(lists) / sizeof(*lists) };
     inquiry_question questions[LISTS + 1] = {
@@ -238,6 +246,23 @@ static void show(mcp_loop *loop, mcp_server *server, const char *principal, cons
         mcp_json_end(w);
     inquiry_free_answers(questions, LISTS + 1);
     inquiry_end(&i);
+}
+
+/* Shows what a caller sees without a view and in each view, or in the one of --view. */
+static void show_all(const settings *now, mcp_loop *loop, mcp_server *server, const char *principal,
+                     const offer *o, mcp_json_writer *w)
+{
+    const views *all = access_views(o->all_rules);
+    if (!now->view)
+        show(loop, server, principal, NULL, o, w);
+    for (size_t i = 0; i < views_count(all); i++) {
+        const char *name = view_name(views_at(all, i));
+        if (!now->view || strcmp(now->view, name) == 0)
+            show(loop, server, principal, name, o, w);
+    }
+    if (now->view && !views_find(all, mcp_str_from(now->view)))
+        doctor_find(FINDING_WRONG, "view", "there is no view %s in \"views\" of the configuration",
+                    now->view);
 }
 
 /* Adds a principal unless it is in the list already. */
@@ -311,7 +336,7 @@ int doctor_offer(const settings *now, offer *o, mcp_json_writer *w)
     look_at_writes(now);
     size_t n = rc != MCP_OK ? 0 : now->as ? 1 : principals(now, o->config, known, list);
     for (size_t i = 0; i < n; i++)
-        show(loop, server, now->as ? now->as : list[i], o, w);
+        show_all(now, loop, server, now->as ? now->as : list[i], o, w);
     if (loop)
         mcp_loop_drain(loop, 2000);
     mcp_prompts_free(prompts);

@@ -201,6 +201,68 @@ static void put_oauth(mcp_json_writer *w, config *c, const mcp_json *value)
     mcp_json_end(w);
 }
 
+/* Returns whether a word of a view names a folder or a file, and not only sources with a name. */
+static bool names_path(const sources *all, const char *placed)
+{
+    globs paths = {0};
+    bool found = false;
+    if (globs_add(&paths, mcp_str_from(placed)) != MCP_OK)
+        return false;
+    for (size_t i = 0; i < all->count && !found; i++)
+        found = !source_is_module(&all->items[i]) &&
+                globs_match(&paths, mcp_str_from(all->items[i].text));
+    globs_clear(&paths);
+    return found;
+}
+
+static void put_word(mcp_json_writer *w, const offer *o, const mcp_json *word)
+{
+    const char *placed = config_place(o->config, mcp_json_string(word));
+    if (placed && names_path(&o->now->sources, placed))
+        mcp_json_add_string(w, placed);
+    else
+        mcp_json_add_value(w, word);
+}
+
+/* Writes a view with the paths of its sources made absolute. */
+static void put_view(mcp_json_writer *w, const offer *o, const mcp_json *one_view)
+{
+    mcp_json_iter it = {0};
+    mcp_str key;
+    mcp_json_begin_object(w);
+    for (const mcp_json *v; (v = mcp_json_next(one_view, &it, &key)) != NULL;) {
+        mcp_json_iter each = {0};
+        mcp_json_key_str(w, key);
+        if (!mcp_str_eq(key, MCP_STR("sources")))
+            mcp_json_add_value(w, v);
+        else if (mcp_json_is(v, MCP_JSON_STRING))
+            put_word(w, o, v);
+        else {
+            mcp_json_begin_array(w);
+            for (const mcp_json *one; (one = mcp_json_next(v, &each, NULL)) != NULL;)
+                put_word(w, o, one);
+            mcp_json_end(w);
+        }
+    }
+    mcp_json_end(w);
+}
+
+static void put_views(mcp_json_writer *w, const offer *o)
+{
+    const mcp_json *all = mcp_json_get(config_written(o->config), "views");
+    mcp_json_iter it = {0};
+    mcp_str name;
+    if (!all)
+        return;
+    mcp_json_key(w, "views");
+    mcp_json_begin_object(w);
+    for (const mcp_json *v; (v = mcp_json_next(all, &it, &name)) != NULL;) {
+        mcp_json_key_str(w, name);
+        put_view(w, o, v);
+    }
+    mcp_json_end(w);
+}
+
 static void put_sections(mcp_json_writer *w, config *c)
 {
     static const char *const names[] = {"access", "annotations"};
@@ -243,7 +305,7 @@ static bool put_all(mcp_json_writer *w, const offer *o)
         if (!table[i].line_only && option_is_given(&table[i], now))
             ok = put_option(w, &table[i], o);
     if (o->config)
-        put_sections(w, o->config);
+        put_sections(w, o->config), put_views(w, o);
     mcp_json_end(w);
     return w && ok;
 }

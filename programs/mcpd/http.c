@@ -220,6 +220,12 @@ static void tell(const settings *s, const mcp_listener *listener)
     }
 }
 
+static bool has_view(mcp_str name, void *user)
+{
+    const endpoint *e = user;
+    return e->offer && views_find(access_views(e->offer->rules), name);
+}
+
 /* `first` is the listener whose endpoint is used, or NULL for an endpoint of its own. */
 static int listen_at(const settings *s, const char *address, endpoint *e, mcp_loop *loop,
                      mcp_server *server, mcp_listener *first, mcp_listener **ret, mcp_error *error)
@@ -261,6 +267,7 @@ static int listen_at(const settings *s, const char *address, endpoint *e, mcp_lo
         .instance_address = s->instance_address,
         .share = share,
         .sharing = sharing,
+        .has_view = has_view,
     };
     if (s->page && !web_page_open(e->logins->config))
         return MCP_ENOMEM;
@@ -291,6 +298,18 @@ static void tell_all(void *arg)
     n->life->ready(n->life->user);
 }
 
+int http_serve_stdio(const settings *s, mcp_loop *loop, mcp_server *server, mcp_error *error)
+{
+    mcp_identity *identity = NULL;
+    int rc = mcp_identity_new(
+        MCP_OPTIONS(mcp_identity_options, .principal = "stdio", .view = s->view), &identity, error);
+    if (rc == MCP_OK)
+        rc = mcp_loop_serve_stdio(loop, server,
+                                  MCP_OPTIONS(mcp_stdio_options, .identity = identity), error);
+    mcp_identity_unref(identity);
+    return rc;
+}
+
 static int serve(const settings *s, mcp_loop *loop, mcp_server *server, const http_life *life,
                  mcp_error *error)
 {
@@ -303,8 +322,7 @@ static int serve(const settings *s, mcp_loop *loop, mcp_server *server, const ht
                                                .delay_ms = delay_ms, .draining = life->draining,
                                                .user = life->user),
                                    error);
-    int rc = mcp_loop_serve_stdio(loop, server,
-                                  MCP_OPTIONS(mcp_stdio_options, .principal = "stdio"), error);
+    int rc = http_serve_stdio(s, loop, server, error);
     int drained = mcp_loop_serve_http(loop,
                                       MCP_OPTIONS(mcp_serve_options, .drain_now = true,
                                                   .drain_ms = drain_ms, .delay_ms = delay_ms),

@@ -59,6 +59,9 @@ void http_reload_tls(const listeners *at, const settings *s);
  * or removed altogether. */
 int http_serve(const settings *s, mcp_loop *loop, mcp_server *server, const http_logins *logins,
                const offer *o, const http_life *life, listeners *at, mcp_error *error);
+/* Serves standard input and output for the principal stdio, in the view of --view. Returns the results
+ * of mcp_loop_serve_stdio(). */
+int http_serve_stdio(const settings *s, mcp_loop *loop, mcp_server *server, mcp_error *error);
 /* Opens the address at `index` as http_serve() would, and closes it again. *expires is set to the expiry
  * of its certificate, or 0; `expires` may be NULL. Returns the errors of mcp_loop_listen(). */
 int http_try(const settings *s, size_t index, mcp_loop *loop, mcp_server *server,

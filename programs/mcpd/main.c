@@ -213,11 +213,7 @@ static int run_loop(program *p, mcp_error *error)
             capacity_set_allocator();
         if (!s->http.count)
             greet(s);
-        rc =
-            s->http.count
-                ? run_http(p, error)
-                : mcp_loop_serve_stdio(p->loop, p->server,
-                                       MCP_OPTIONS(mcp_stdio_options, .principal = "stdio"), error);
+        rc = s->http.count ? run_http(p, error) : http_serve_stdio(s, p->loop, p->server, error);
         mcp_server_cancel_tasks(p->server); /* first, because the next call waits for their work */
         finish_work(p->loop, rc);
         bus_settle(p->bus, p->loop);
@@ -284,6 +280,18 @@ static int make_bus(program *p, mcp_error *error)
     return at_option(p, name, 0, rc, error);
 }
 
+/* Checks that the view of the command line exists. */
+static int check_view(const program *p, mcp_error *error)
+{
+    const char *name = p->line.view;
+    if (!name || views_find(access_views(p->offer.all_rules), mcp_str_from(name)))
+        return MCP_OK;
+    snprintf(error->text, sizeof(error->text), "--view: there is no view %.64s: %s", name,
+             p->config ? "name it in \"views\" of the configuration"
+                       : "views are named in a configuration (--config)");
+    return error->code = MCP_ENOTFOUND;
+}
+
 /* Does everything that precedes serving. */
 static int prepare(program *p, mcp_error *error)
 {
@@ -301,6 +309,8 @@ static int prepare(program *p, mcp_error *error)
         p->has_errors = true; /* what opening them would report was reported */
     else if (rc == MCP_OK)
         rc = at_option(p, "sources", 0, offer_make(&p->offer, p->server, error), error);
+    if (rc == MCP_OK)
+        rc = check_view(p, error);
     if (rc == MCP_OK)
         rc = at_option(p, "audit", 0, start_audit(p, error), error);
     if (rc == MCP_OK && !s->print_config && !s->install)
@@ -403,6 +413,11 @@ static int refuse(const settings *line, const settings *s)
         return say("--install-file and --yes need --install"), 2;
     if (line->as && !line->doctor)
         return say("--as belongs to --doctor"), 2;
+    if (line->view && s->http.count && !s->stdio && !line->doctor)
+        return say("--view belongs to standard input and output; over HTTP a view is at the path "
+                   "/mcp/%s",
+                   line->view),
+               2;
     if (line->via && !line->print_config && !line->install)
         return say("--via belongs to --print-config and --install"), 2;
     return 0;

@@ -14,6 +14,7 @@
 #include "log.h"
 #include "sources.h"
 #include "upstreams.h"
+#include "view_sources.h"
 
 /* ---- tools ----------------------------------------------------------------------------------- */
 
@@ -66,6 +67,8 @@ static int build(mcp_server *server, void *user, mcp_error *error)
     offer *o = user;
     o->watching = NULL;
     int rc = sources_mount(o, server, error);
+    if (rc == MCP_OK)
+        rc = view_sources_bind(o, error);
     if (rc == MCP_OK && !o->now->no_resource_tools)
         rc = add_tools(o, server, error);
     if (rc == MCP_OK)
@@ -103,11 +106,24 @@ static const char *place_of(size_t index, void *user)
     return places_may(&r->o->places, index, r->req) ? r->o->places.items[index] : NULL;
 }
 
+/* Returns the instructions of the caller's view, or NULL. */
+static const char *view_says(const offer *o, const mcp_request *req)
+{
+    const char *name = mcp_identity_view(mcp_request_identity(req));
+    const view *v = name ? views_find(access_views(o->rules), mcp_str_from(name)) : NULL;
+    return v ? view_instructions(v) : NULL;
+}
+
 /* Generates the instructions for a caller. With access rules, they mention only the sources that
  * the caller may see. What other servers say depends on the caller, too. */
 static const char *make_instructions(mcp_request *req, void *user)
 {
     const offer *o = user;
+    const char *given = view_says(o, req);
+    if (!given)
+        given = o->now->instructions;
+    if (given)
+        return mcp_request_strdup(req, mcp_str_from(given));
     char *whole = NULL, *own = about_all(o->now, o->modules, place_of, &(reader){o, req});
     const char *copy = NULL;
     size_t size;
@@ -132,7 +148,10 @@ static void instruct(mcp_server *server, offer *o)
     if (text)
         mcp_server_set_instructions(server, text);
     mcp_server_set_instructions_hook(
-        server, (o->rules || upstreams_any()) && !own ? make_instructions : NULL, o);
+        server,
+        access_views(o->rules) || ((o->rules || upstreams_any()) && !own) ? make_instructions
+                                                                          : NULL,
+        o);
     free(generated);
 }
 

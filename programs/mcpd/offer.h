@@ -22,9 +22,8 @@ typedef struct offer {
     access_rules *all_rules;      /* NULL if there are none */
     access_rules *rules;          /* the same, or NULL if they do not restrict what callers see */
     const access_rules *building; /* those of a build that is not complete yet */
-    const access_rules
-        *building_all;           /* the same with those that do not restrict what callers see */
-    mcp_isolated_group isolated; /* the sources in processes of their own */
+    access_rules *building_all;   /* the same with those that do not restrict what callers see */
+    mcp_isolated_group isolated;  /* the sources in processes of their own */
     notes *notes;
     mcp_files *watching;           /* NULL if no files are served */
     mcp_bridge *bridge;            /* the resource tools; NULL until they are needed */

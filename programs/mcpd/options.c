@@ -250,6 +250,14 @@ static const option table[] = {
      .unkept = true,
      .help = "With --http: also serve standard input and output. When standard input ends, "
              "the whole server stops."},
+    {.name = "view",
+     .kind = OPTION_TEXT,
+     .at = AT(view),
+     .argument = "NAME",
+     .line_only = true,
+     .help =
+         "Serve only the view NAME of the configuration (views) over standard input and output. "
+         "With --doctor: show what it offers."},
     {.name = "allow-host",
      .kind = OPTION_LIST,
      .at = AT(allow_host),

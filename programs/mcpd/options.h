@@ -43,7 +43,7 @@ typedef struct settings {
     bool no_isolate;
     bool resource_tools, no_resource_tools, no_watch, no_subscribe, no_list_changed;
     const char *name, *instructions, *log_level, *log_format, *audit, *audit_claim, *print_config,
-        *install, *via, *install_file;
+        *install, *via, *install_file, *view;
     bool yes, audit_required;
     const char *traces, *traces_auth_file;
     uint64_t traces_one_in;

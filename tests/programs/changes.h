@@ -95,8 +95,8 @@ static int free_callers(void **state)
     return 0;
 }
 
-static mcp_effect effect_of(access_rules *rules, size_t caller, mcp_operation operation,
-                            mcp_item item, const char *name, unsigned flags)
+static inline mcp_effect effect_of(access_rules *rules, size_t caller, mcp_operation operation,
+                                   mcp_item item, const char *name, unsigned flags)
 {
     if (!rules)
         return MCP_EFFECT_DENY; /* without rules the server never asks */

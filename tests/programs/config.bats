@@ -120,7 +120,7 @@ END
 
 @test "the committed schema has every option of the file" {
     "$MCPD" --help-schema | diff - "$BATS_TEST_DIRNAME/../../programs/mcpd/config.schema.json"
-    for option in $("$MCPD" --help | grep -o '^  --[a-z-]*' | grep -vE 'config|check|doctor|as$|json|list-modules|install|via|yes|version|verbose|help|completion|approve$'); do
+    for option in $("$MCPD" --help | grep -o '^  --[a-z-]*' | grep -vE 'config|check|doctor|as$|json|list-modules|install|via|view|yes|version|verbose|help|completion|approve$'); do
         jq -e --arg key "${option#--}" '.properties[$key].description' \
             "$BATS_TEST_DIRNAME/../../programs/mcpd/config.schema.json" >/dev/null || { echo "$option"; return 1; }
     done

@@ -104,13 +104,13 @@ static int connect_channel(mcp__stdio *s, mcp_server *server)
 {
     if (!mcp_server_host(server))
         mcp_server_set_host(server, mcp_loop_host(s->loop));
-    return mcp_server_connect(server,
-                              MCP_OPTIONS(mcp_channel_options, .send = mcp__stdio_send,
-                                          .wake = mcp__stdio_wake, .user = s,
-                                          .principal = s->options.principal, .shared_stream = true,
-                                          .local = true, .max_message = s->options.max_message,
-                                          .trusted_parent = s->options.trusted_parent),
-                              &s->channel, s->error);
+    return mcp_server_connect(
+        server,
+        MCP_OPTIONS(mcp_channel_options, .send = mcp__stdio_send, .wake = mcp__stdio_wake,
+                    .user = s, .principal = s->options.principal, .identity = s->options.identity,
+                    .shared_stream = true, .local = true, .max_message = s->options.max_message,
+                    .trusted_parent = s->options.trusted_parent),
+        &s->channel, s->error);
 }
 
 /* ---- ending ---------------------------------------------------------------------------------- */
