@@ -142,6 +142,26 @@ END
     finish
 }
 
+@test "a rule about a view also holds within a source in a process of its own" {
+    sqlite3 shop.db 'CREATE TABLE sale (id INTEGER PRIMARY KEY); CREATE TABLE customer (id INTEGER PRIMARY KEY);' ||
+        skip 'sqlite3 is not installed'
+    cat >c.json <<'END'
+{"sources": ["sqlite:shop.db"], "http": ["127.0.0.1:0"], "resource-tools": true, "views": {"a": {}, "b": {}},
+ "access": [{"view": "b", "effect": "deny", "resources": "sqlite://shop/customer**"}]}
+END
+    serve --config c.json
+    for path in /mcp /mcp/a /mcp/b; do
+        ask "$path" resources/read '"uri":"sqlite://shop/",'
+        [[ "$heard" == *sale* ]]
+        [[ "$heard" == *customer* || $path = /mcp/b ]]
+        [[ "$heard" != *customer* || $path != /mcp/b ]]
+        [[ "$(uris "$path")" == *sale* ]]
+        [[ "$(uris "$path")" == *customer* || $path = /mcp/b ]]
+        [[ "$(uris "$path")" != *customer* || $path != /mcp/b ]]
+    done
+    finish
+}
+
 @test "what is remembered in one view means nothing in another" {
     cat >c.json <<'END'
 {"sources": ["docs"], "http": ["127.0.0.1:0"], "resource-tools": true, "page-size": 1,
