@@ -4,8 +4,8 @@
  *   libmcp/changes/undo   {id}            {operation, uri, version?, undo}
  *   libmcp/changes/forget {uri}           {forgotten}
  *
- * A caller sees its own changes only, and takes back what today's rules let it change, in the version that its change
- * left. A change that is taken back is a change of its own, with an entry.
+ * A caller sees its own changes only, of files that it may see now, and takes back what today's rules let it change, in
+ * the version that its change left. A change that is taken back is a change of its own, with an entry.
  */
 #define _GNU_SOURCE
 #include "change.h"
@@ -118,6 +118,20 @@ static bool put_uri(looking *l, const char *member, mcp_str path)
     return ok;
 }
 
+/* Returns whether the caller may see the file now, where it asks: rules may have changed, and views differ. */
+static bool is_seen(looking *l, mcp_str path)
+{
+    files_target target;
+    common_buffer uri;
+    common_buffer_init(&uri, &l->f->alloc);
+    bool seen =
+        files_path_parse(&l->f->roots, path, &target) == MCP_OK &&
+        files_put_uri(l->f, target.root, (mcp_str){target.rel, target.rel_len}, &uri) == MCP_OK &&
+        mcp_request_may(l->req, MCP_ITEM_RESOURCE, mcp_str_from(uri.ptr));
+    common_buffer_free(&uri);
+    return seen;
+}
+
 static const char *state_of(const editing_entry *e)
 {
     return e->undone                  ? "undone"
@@ -144,7 +158,7 @@ static bool show(const editing_entry *e, void *user)
     char when[32];
     time_t at = (time_t)e->time;
     struct tm utc;
-    if (!covers(l, e))
+    if (!covers(l, e) || !is_seen(l, e->path))
         return true;
     if (l->left-- == 0)
         return false;
@@ -154,7 +168,7 @@ static bool show(const editing_entry *e, void *user)
         mcp_json_put_string(l->w, "time", when);
     mcp_json_put_str(l->w, "operation", e->operation);
     (void)put_uri(l, "uri", e->path);
-    if (e->to.len)
+    if (e->to.len && is_seen(l, e->to))
         (void)put_uri(l, "to", e->to);
     if (e->undoes.len)
         mcp_json_put_str(l->w, "undoes", e->undoes);

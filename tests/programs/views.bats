@@ -208,6 +208,27 @@ END
     finish
 }
 
+@test "the journal of changes names only files of the view" {
+    cat >c.json <<'END'
+{"sources": ["docs", "notes"], "http": ["127.0.0.1:0"], "resource-tools": true, "tokens": {"ann": "ann-token"},
+ "views": {"a": {"sources": "docs"}, "b": {"sources": "notes"}},
+ "access": [{"effect": "allow", "operations": ["create", "move"]}]}
+END
+    serve --config c.json
+    ann=(-H 'Authorization: Bearer ann-token')
+    ask /mcp/a tools/call "\"name\":\"write_file\",\"arguments\":{\"uri\":\"$here/notes/new.txt\",\"text\":\"x\"}," "${ann[@]}"
+    [ ! -e notes/new.txt ]
+    ask /mcp/a tools/call "\"name\":\"write_file\",\"arguments\":{\"uri\":\"$here/docs/new.txt\",\"text\":\"x\"}," "${ann[@]}"
+    [ "$(cat docs/new.txt)" = x ]
+    ask /mcp tools/call "\"name\":\"move_file\",\"arguments\":{\"uri\":\"$here/docs/new.txt\",\"to\":\"$here/notes/moved.txt\"}," "${ann[@]}"
+    [ -e notes/moved.txt ]
+    for expected in '/mcp [["move",true,true],["create",true,false]]' '/mcp/a [["move",true,false],["create",true,false]]' '/mcp/b []'; do
+        ask "${expected%% *}" libmcp/changes/list '' "${ann[@]}"
+        [ "$(jq -c '[.result.changes[] | [.operation, has("uri"), has("to")]]' heard)" = "${expected#* }" ]
+    done
+    finish
+}
+
 @test "views come and go when the configuration is reloaded" {
     config() { echo "{\"sources\": [\"docs\", \"notes\"], \"http\": [\"127.0.0.1:0\"], \"views\": {$1}}" >c.json; }
     config '"a": {"sources": "docs"}'
