@@ -7,7 +7,7 @@
 
 /* ---- the sources ----------------------------------------------------------------------------- */
 
-enum { DOCS = 1, SUB = 2, SHOP = 4, PEER = 8, TWO = 16, ALL = 31, NOBODYS = 32 };
+enum { DOCS = 1, SUB = 2, SHOP = 4, TWO = 8, PEER = 16, ALL = 31, NOBODYS = 32 };
 
 static const char *const shop_tools[] = {"query_shop", "peer_query"}, *const shop_prompts[] = {
                                                                           "shop_p"};
@@ -21,8 +21,8 @@ static const view_source served[] = {
      .n_tools = 2,
      .prompts = shop_prompts,
      .n_prompts = 1},
-    {.name = "peer", .place = "mcp+peer:", .names = "peer_"},
     {.place = "mcp+peer_two:", .names = "peer_two_"}, /* its module chose the name */
+    {.name = "peer", .place = "mcp+peer:", .names = "peer_"},
 };
 
 /* Everything that is asked about, and the sources to which it belongs. */

@@ -506,9 +506,26 @@ static void list_at(node *n, const char *path, const char *session, const char *
     expect_at(n, session, text, expected);
 }
 
+/* The same, but on the way to the other instance the request gets the path of another view. */
+static void list_changed_at(node *n, const char *session)
+{
+    wire w;
+    wire_open(&w, &n->r);
+    snprintf(n->r.session, sizeof(n->r.session), "%s", session);
+    wire_send(&w, "POST /mcp/a HTTP/1.1\n{{std}}" ALICE "Mcp-Session-Id: {{session}}\n"
+                  "Content-Length: {{len}}\n\n" CALL("tools/list", ""));
+    for (size_t i = 0; i < RELAYS; i++)
+        if (relays[i].relay)
+            relays[i].text[strlen("POST /mcp/")] = 'b';
+    pump();
+    wire_expect(&w, "HTTP/1.1 403 Forbidden\n~");
+    wire_end(&w);
+    pump();
+}
+
 static void test_session_elsewhere(void **state)
 {
-    char session[1100], copy[sizeof(last_request)];
+    char session[1100];
     (void)state;
     begin_fleet();
     initialize(&nodes[0].r, "/mcp/a");
@@ -520,13 +537,8 @@ static void test_session_elsewhere(void **state)
     list_at(&nodes[1], "/mcp/a", session, JSON "\"tools\"~");
     assert_int_equal(n_relayed, 1);
     assert_int_equal(strncmp(last_request, "POST /mcp/a HTTP/1.1\n", 21), 0);
-    /* what was forwarded for one view is refused at another */
-    initialize(&nodes[0].r, "/mcp/a");
-    pump();
-    list_at(&nodes[2], "/mcp/a", nodes[0].r.session, JSON "\"tools\"~");
-    memcpy(copy, last_request, sizeof(copy));
-    copy[strlen("POST /mcp/")] = 'b';
-    expect_at(&nodes[0], "", copy, "HTTP/1.1 403 Forbidden\n~");
+    /* what was forwarded for one view is refused at another, where its sender is somebody else */
+    list_changed_at(&nodes[1], session);
     /* the session is made anew in its own view only */
     node_kill(&nodes[0]);
     list_at(&nodes[1], "/mcp/b", session, GONE);
