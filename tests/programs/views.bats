@@ -199,7 +199,7 @@ END
         answer="$call\"requestState\":\"$state\",\"inputResponses\":{\"$key\":{\"action\":\"accept\",\"content\":{\"decision\":\"do it\"}}},"
         for ((k = 2; k >= 0; k--)); do
             ask "${paths[(own + k) % 3]}" tools/call "$answer"
-            [ "$(jq -r '.error.code // "done"' heard)" = "$([ $k = 0 ] && echo done || echo -32602)" ]
+            [ "$(jq -r '.error.code // "ok"' heard)" = "$([ $k = 0 ] && echo ok || echo -32602)" ]
             [ -e "docs/new$own.txt" ] || [ $k != 0 ]
             [ ! -e "docs/new$own.txt" ] || [ $k = 0 ]
         done
