@@ -68,6 +68,26 @@ read_file() { # read_file NAME TOKEN
     lacks "$(cat log)" "$good"
 }
 
+@test "views ask for the tokens of the server, and rules can be about the groups of a caller in a view" {
+    issuer
+    configure ', "views": {"team": {"sources": "docs"}}, "access": [
+        {"effect": "deny", "resources": "docs/b.md"}, {"view": "team", "group": "staff", "effect": "allow", "resources": "docs/b.md"}]'
+    serve
+    local answer good
+    in_team() { curl -s -i -m 10 -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' \
+        -H 'MCP-Protocol-Version: 2026-07-28' -H 'Mcp-Method: resources/read' -H "Mcp-Name: file://$PWD/docs/$1" "${@:2}" \
+        -d "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/read\",\"params\":{\"uri\":\"file://$PWD/docs/$1\",\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\"io.modelcontextprotocol/clientCapabilities\":{}}}}" \
+        "$base/mcp/team"; }
+    answer=$(in_team a.md)
+    has "$answer" "401 Unauthorized"
+    has "$answer" 'resource_metadata="https://r.example/.well-known/oauth-protected-resource/mcp"'
+    good=$(token ada base ',"groups":["staff"]')
+    has "$(in_team a.md -H "Authorization: Bearer $good")" hello
+    has "$(in_team b.md -H "Authorization: Bearer $good")" secret
+    has "$(in_team b.md -H "Authorization: Bearer $(token bob base ',"groups":[]')")" 'Resource not found'
+    has "$(read_file b.md "$good")" 'Resource not found'
+}
+
 @test "the audit log says why a login was refused, and nothing of its token" {
     issuer
     configure ', "audit": "audit", "audit-claim": "client_id"'
