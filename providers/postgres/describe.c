@@ -153,7 +153,7 @@ static void put_resources(postgres_job *j, bool keyed)
     mcp_json_begin_object(j->json);
     put_uri(j, "text", &t, "?format=text");
     if (postgres_job_may(j, &rows) == MCP_OK) {
-        put_uri(j, "rows", &t, "/rows{?limit,offset,format}");
+        put_uri(j, "rows", &t, "/rows{?contains,icontains,limit,offset,format}");
         put_uri(j, "rowsWhere", &t, "/rows?COLUMN=VALUE");
     }
     if (keyed) {

@@ -22,5 +22,5 @@ static int describe(const char *source, const mcp_json *options, const char *nam
 
 MCP_MODULE(postgres, .about = "PostgreSQL databases", .options_schema = mcp_postgres_schema,
            .mount = mount, .describe = describe, .check = check,
-           .uses = "{schema}/{table}, {schema}/{table}/rows{?limit,offset,format}, "
+           .uses = "{schema}/{table}, {schema}/{table}/rows{?contains,limit,offset}, "
                    "{schema}/{table}/row{/key*}");

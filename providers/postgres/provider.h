@@ -10,6 +10,7 @@
 
 #include "caller.h"
 #include "confirm.h"
+#include "contains.h"
 #include "near.h"
 #include "notice.h"
 #include "pool.h"
@@ -89,7 +90,8 @@ struct postgres_job {
     size_t most;              /* bytes of rows in the answer of a statement */
     size_t longest;           /* bytes of the longest text in its rows that is written in full */
     uint64_t offset;
-    bool begun, more; /* the names of the columns are written; there are more rows */
+    common_contains contains; /* what a value of each row must contain */
+    bool begun, more;         /* the names of the columns are written; there are more rows */
     unsigned retried;
     size_t max;          /* largest number of entries of a list */
     mcp_str name, value; /* of a completion */
@@ -171,6 +173,9 @@ bool postgres_has_key(const postgres_table *t);
  * finds a row by its key, with the parameters $1, $2, … */
 void postgres_put_columns(postgres_sql *sql, const postgres_table *t, const postgres_column *only);
 void postgres_put_where_key(postgres_sql *sql, const postgres_table *t);
+/* Appends the condition j->contains to the statement of the job, after the conditions on columns. Returns
+ * false if there is no memory; see contains.c. */
+bool postgres_put_contains(postgres_job *j);
 
 /* Callbacks for mcp_provider and mcp_resource_template. */
 int postgres_list(mcp_request *req, mcp_str cursor, size_t max, void *user);

@@ -232,8 +232,8 @@ void postgres_run_row(postgres_job *j)
 
 /* ---- pages of rows --------------------------------------------------------------------------- */
 
-/* Returns the column of a parameter. Columns named "limit", "offset" or "format" are written in
- * quotes: ?%22limit%22=1. */
+/* Returns the column of a parameter. Columns named like a parameter ("limit") are written in quotes:
+ * ?%22limit%22=1. */
 static const postgres_column *column_of(const postgres_table *t, mcp_str name)
 {
     if (name.len > 2 && name.ptr[0] == '"' && name.ptr[name.len - 1] == '"')
@@ -255,14 +255,19 @@ static void put_order(postgres_sql *sql, const postgres_table *t)
     }
 }
 
-/* Appends the conditions. If one is invalid, makes the job fail and returns false. */
+static bool is_own_param(mcp_str name)
+{
+    return is_number_param(name) || mcp_str_eq(name, MCP_STR("format")) || common_contains_is(name);
+}
+
+/* Appends the conditions on columns. If one is invalid, makes the job fail and returns false. */
 static bool put_conditions(postgres_job *j)
 {
     const char *before = " WHERE ";
     j->op.n_value = 0;
     for (size_t i = 0; i < j->target.n_param; i++) {
         const mcp_uri_pair *p = &j->target.param[i];
-        if (is_number_param(p->name) || mcp_str_eq(p->name, MCP_STR("format")))
+        if (is_own_param(p->name))
             continue;
         const postgres_column *c = column_of(j->table, p->name);
         if (!c) {
@@ -278,6 +283,22 @@ static bool put_conditions(postgres_job *j)
         before = " AND ";
     }
     return true;
+}
+
+/* Reads the parameters of the page. If one is invalid, makes the job fail and returns false. */
+static bool read_params(postgres_job *j)
+{
+    char why[300];
+    uint64_t limit, usual = j->s->max_rows < DEFAULT_LIMIT ? j->s->max_rows : DEFAULT_LIMIT;
+    if (!postgres_job_format(j) ||
+        !postgres_job_number(j, "limit", 1, j->s->max_rows, usual, &limit) ||
+        !postgres_job_number(j, "offset", 0, MAX_OFFSET, 0, &j->offset))
+        return false;
+    j->limit = (size_t)limit;
+    if (common_contains_read(j->target.param, j->target.n_param, &j->contains, why))
+        return true;
+    postgres_job_fail(j, MCP_CODE_INVALID_PARAMS, "%s", why);
+    return false;
 }
 
 static void begin_page(postgres_job *j)
@@ -357,17 +378,17 @@ static void end_page(postgres_job *j, int rc)
 
 static void read_page(postgres_job *j)
 {
-    uint64_t limit, usual = j->s->max_rows < DEFAULT_LIMIT ? j->s->max_rows : DEFAULT_LIMIT;
-    if (!postgres_job_format(j) ||
-        !postgres_job_number(j, "limit", 1, j->s->max_rows, usual, &limit) ||
-        !postgres_job_number(j, "offset", 0, MAX_OFFSET, 0, &j->offset))
+    if (!read_params(j))
         return;
-    j->limit = (size_t)limit;
     postgres_sql_reset(&j->sql);
     postgres_put_columns(&j->sql, j->table, NULL);
     j->op.inert = j->table->inert;
     if (!put_conditions(j))
         return;
+    if (j->contains.text.len && !postgres_put_contains(j)) {
+        postgres_job_finish(j, MCP_ENOMEM);
+        return;
+    }
     put_order(&j->sql, j->table);
     postgres_putf(&j->sql, " LIMIT %zu OFFSET %llu", j->limit + 1, (unsigned long long)j->offset);
     begin_page(j);

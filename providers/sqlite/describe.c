@@ -210,7 +210,7 @@ static int put_resources(const sqlite_conn *c, const sqlite_job *j, const sqlite
     mcp_json_begin_object(w);
     int rc = put_uri(c, j, "text", "%s", "?format=text");
     if (rc == SQLITE_OK)
-        rc = put_uri(c, j, "rows", "%s", "/rows{?limit,offset,format}");
+        rc = put_uri(c, j, "rows", "%s", "/rows{?contains,icontains,limit,offset,format}");
     if (rc == SQLITE_OK)
         rc = put_uri(c, j, "rowsWhere", "%s", "/rows?COLUMN=VALUE");
     if (rc == SQLITE_OK && sqlite_table_has_key(t))

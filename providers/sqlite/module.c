@@ -28,4 +28,4 @@ static int look(const char *source, const mcp_json *options, const char *name, m
 MCP_MODULE(sqlite, .about = "SQLite databases", .options_schema = mcp_sqlite_schema,
            .source_is_path = true, .mount = mount, .describe = describe, .look = look,
            .check = check,
-           .uses = "{table}, {table}/rows{?limit,offset,format}, {table}/row{/key*}");
+           .uses = "{table}, {table}/rows{?contains,limit,offset}, {table}/row{/key*}");

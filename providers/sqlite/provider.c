@@ -12,9 +12,10 @@ static const common_template templates[] = {
      "All tables and views with their columns; format=text: as SQL", "application/json"},
     {"{table}{?format}", "table", "Table or view",
      "Columns, indexes, foreign keys; format=text: as SQL", "application/json"},
-    {"{table}/rows{?limit,offset,format}", "rows", "Rows of a table",
+    {"{table}/rows{?contains,icontains,limit,offset,format}", "rows", "Rows of a table",
      "Up to limit rows (default 100) from offset on. Add COLUMN=VALUE to the query for rows in "
-     "which a column has a value; format=text: as a Markdown table",
+     "which a column has a value; contains=TEXT: in which any column contains a text, icontains: "
+     "ignoring case; format=text: as a Markdown table",
      "application/json"},
     {"{table}/row{/key*}{?format}", "row", "Row by its key",
      "One row by its primary key (several parts: in their order), or by its rowid if it has none",

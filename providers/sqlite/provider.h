@@ -11,6 +11,7 @@
 #include "buffer.h"
 #include "catalog.h"
 #include "conn.h"
+#include "contains.h"
 #include "far.h"
 #include "key.h"
 #include "near.h"
@@ -151,6 +152,15 @@ void sqlite_put_column(sqlite3_str *sql, const sqlite_column *column, bool probe
 /* Loads the target's table. *ret is NULL if it does not exist or its keys have another
  * number of parts. */
 int sqlite_load_keyed(sqlite_conn *conn, const sqlite_job *job, sqlite_table **ret);
+
+/* What a value of each row of a page must contain; see contains.c. */
+typedef struct sqlite_filter sqlite_filter;
+/* Returns SQLite's code. *ret must be freed, also after an error. */
+int sqlite_filter_new(const common_contains *what, const mcp_allocator *alloc, sqlite_filter **ret);
+void sqlite_filter_free(sqlite_filter *filter);
+/* Sets whether one of the first `n` values of the current row contains it. Returns SQLite's code. */
+int sqlite_filter_row(const sqlite_filter *filter, sqlite_conn *conn, sqlite3_stmt *stmt, int n,
+                      bool *found);
 
 /* ---- saved queries and the tool (query.c, saved.c, tool.c) ----------------------------------- */
 

@@ -197,8 +197,8 @@ int sqlite_run_row(sqlite_conn *c, sqlite_job *j)
 
 /* ---- pages of rows --------------------------------------------------------------------------- */
 
-/* Returns the column of a parameter. Columns named "limit", "offset" or "format" are written in
- * quotes: ?%22limit%22=1. */
+/* Returns the column of a parameter. Columns named like a parameter ("limit") are written in quotes:
+ * ?%22limit%22=1. */
 static const sqlite_column *column_of(const sqlite_table *t, mcp_str name)
 {
     if (name.len > 2 && name.ptr[0] == '"' && name.ptr[name.len - 1] == '"')
@@ -211,18 +211,25 @@ static bool is_number_param(mcp_str name)
     return mcp_str_eq(name, MCP_STR("limit")) || mcp_str_eq(name, MCP_STR("offset"));
 }
 
+static bool is_own_param(mcp_str name)
+{
+    return is_number_param(name) || mcp_str_eq(name, MCP_STR("format")) || common_contains_is(name);
+}
+
 typedef struct page {
     uint64_t limit, offset;
+    common_contains contains;
+    sqlite_filter *filter;                          /* for it; NULL if it is empty */
     const sqlite_column *column[SQLITE_URI_PARAMS]; /* the column of each parameter, or NULL */
     bool rowid[SQLITE_URI_PARAMS];
 } page;
 
-static bool read_page(sqlite_job *j, const sqlite_table *t, page *ret)
+/* Finds the columns of the parameters. If there is none, makes the request fail and returns false. */
+static bool read_columns(sqlite_job *j, const sqlite_table *t, page *ret)
 {
-    memset(ret, 0, sizeof(*ret));
     for (size_t i = 0; i < j->target.n_param; i++) {
         mcp_str name = j->target.param[i].name;
-        if (is_number_param(name) || mcp_str_eq(name, MCP_STR("format")))
+        if (is_own_param(name))
             continue;
         ret->column[i] = column_of(t, name);
         ret->rowid[i] =
@@ -234,7 +241,22 @@ static bool read_page(sqlite_job *j, const sqlite_table *t, page *ret)
             return false;
         }
     }
-    return sqlite_job_format(j) &&
+    return true;
+}
+
+static bool read_contains(sqlite_job *j, page *ret)
+{
+    char why[300];
+    if (common_contains_read(j->target.param, j->target.n_param, &ret->contains, why))
+        return true;
+    sqlite_job_fail(j, MCP_CODE_INVALID_PARAMS, "%s", why);
+    return false;
+}
+
+static bool read_page(sqlite_job *j, const sqlite_table *t, page *ret)
+{
+    memset(ret, 0, sizeof(*ret));
+    return read_columns(j, t, ret) && read_contains(j, ret) && sqlite_job_format(j) &&
            sqlite_job_number(j, "limit", 1, j->s->max_rows,
                              j->s->max_rows < DEFAULT_LIMIT ? j->s->max_rows : DEFAULT_LIMIT,
                              &ret->limit) &&
@@ -280,9 +302,9 @@ static int prepare_page(sqlite_row *r, const page *p)
 static int bind_page(const sqlite_row *r, const page *p)
 {
     const sqlite_target *target = &r->job->target;
-    int rc = sqlite3_bind_int64(r->stmt, 1, (sqlite3_int64)p->limit + 1);
+    int rc = sqlite3_bind_int64(r->stmt, 1, p->filter ? -1 : (sqlite3_int64)p->limit + 1);
     if (rc == SQLITE_OK)
-        rc = sqlite3_bind_int64(r->stmt, 2, (sqlite3_int64)p->offset);
+        rc = sqlite3_bind_int64(r->stmt, 2, p->filter ? 0 : (sqlite3_int64)p->offset);
     for (size_t i = 0; rc == SQLITE_OK && i < target->n_param; i++)
         if (p->column[i] || p->rowid[i])
             rc = sqlite_bind_equal(r->stmt, p->column[i], 3 + (int)i * SQLITE_EQUAL_PARAMS,
@@ -347,16 +369,38 @@ static int put_next(const sqlite_row *r, const page *p, uint64_t rows)
     return SQLITE_OK;
 }
 
+/* Steps to the next row that contains what it must contain. Returns SQLite's code. */
+static int next_row(const sqlite_row *r, const page *p)
+{
+    int rc;
+    bool found = !p->filter;
+    while ((rc = sqlite3_step(r->stmt)) == SQLITE_ROW && p->filter) {
+        int read = sqlite_filter_row(p->filter, r->conn, r->stmt, r->key, &found);
+        if (read != SQLITE_OK || found)
+            return read == SQLITE_OK ? rc : read;
+    }
+    return rc;
+}
+
+/* Of a filtered page, the statement returns all rows. */
+static int skip_matches(const sqlite_row *r, const page *p)
+{
+    int rc = SQLITE_ROW;
+    for (uint64_t i = 0; rc == SQLITE_ROW && p->filter && i < p->offset; i++)
+        rc = next_row(r, p);
+    return rc;
+}
+
 static int put_page(sqlite_row *r, const page *p)
 {
     mcp_json_writer *w = r->job->json;
     uint64_t rows = 0;
-    int rc;
+    int rc = skip_matches(r, p);
     mcp_json_begin_object(w);
     put_columns(r);
     mcp_json_key(w, "rows");
     mcp_json_begin_array(w);
-    while ((rc = sqlite3_step(r->stmt)) == SQLITE_ROW) {
+    for (bool on = rc == SQLITE_ROW; on && (rc = next_row(r, p)) == SQLITE_ROW;) {
         if (rows == p->limit || (rows && r->size > r->job->s->max_bytes))
             break;
         if ((rc = put_values(r)) != SQLITE_OK)
@@ -382,6 +426,12 @@ static int page_of(sqlite_conn *c, sqlite_job *j, const sqlite_table *t, const p
     return rc;
 }
 
+static int make_filter(const sqlite_job *j, page *p)
+{
+    return p->contains.text.len ? sqlite_filter_new(&p->contains, &j->s->base.alloc, &p->filter)
+                                : SQLITE_OK;
+}
+
 int sqlite_run_rows(sqlite_conn *c, sqlite_job *j)
 {
     sqlite_table *t = NULL;
@@ -391,12 +441,13 @@ int sqlite_run_rows(sqlite_conn *c, sqlite_job *j)
         rc = sqlite_table_load(c, j->target.table, &j->s->base.alloc, &t);
     if (rc == SQLITE_OK && t) {
         j->found = true;
-        if (read_page(j, t, &p))
+        if (read_page(j, t, &p) && (rc = make_filter(j, &p)) == SQLITE_OK)
             rc = page_of(c, j, t, &p, false);
-        if ((rc & 0xff) == SQLITE_TOOBIG && can_probe(t)) {
+        if ((rc & 0xff) == SQLITE_TOOBIG && can_probe(t) && !p.filter) {
             mcp_json_writer_reset(j->json);
             rc = page_of(c, j, t, &p, true);
         }
+        sqlite_filter_free(p.filter);
     }
     sqlite_table_free(t);
     return rc;

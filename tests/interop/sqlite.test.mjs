@@ -46,7 +46,7 @@ describe('mcpd sqlite:FILE', { concurrency: 3 }, () => {
                 const template = end => templates.find(t => t.uriTemplate.endsWith(end)).uriTemplate;
                 const row = peer.expand(template('/row{/key*}{?format}'), { table: 'odd name/%é?#', key: ['x/y z', '1'] });
                 assert.deepEqual(await json(row), { a: 'x/y z', b: 1, note: 'found' });
-                const rows = peer.expand(template('/rows{?limit,offset,format}'), { table: 'customer', limit: '1', offset: '1' });
+                const rows = peer.expand(template('/rows{?contains,icontains,limit,offset,format}'), { table: 'customer', limit: '1', offset: '1' });
                 const page = await json(rows);
                 assert.deepEqual(page.rows, [[2, 'Grace', null]]);
                 assert.deepEqual((await json(page.next)).rows, [[20, 'Barbara', null]]);

@@ -295,7 +295,7 @@ END
     if [ -e "$MCP_BUILD_DIR/programs/lib/mcp/sqlite.so" ]; then
         sqlite3 shop.db 'CREATE TABLE t(x)'
         instructions=$(printf '%s\n' "$initialize" | "$MCPD" sqlite:shop.db | jq -r .result.instructions)
-        [[ "$instructions" == *$'\n- sqlite://shop/ (sqlite: '*$'shop.db): {table}, {table}/rows{?limit,offset,format}, {table}/row{/key*}\n'* ]]
+        [[ "$instructions" == *$'\n- sqlite://shop/ (sqlite: '*$'shop.db): {table}, {table}/rows{?contains,limit,offset}, {table}/row{/key*}\n'* ]]
     fi
 }
 

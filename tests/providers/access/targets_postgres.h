@@ -186,7 +186,7 @@ static inline void add_mart_completions(void)
         {OF(MART "{schema}{?format}", "schema", "", ""), "\"back room\"", MART "back%20room"},
         {OF(MART "{schema}/{table}{?format}", "table", "cu", "\"schema\":\"public\""),
          "\"customer\"", MART "public/customer"},
-        {OF(MART "{schema}/{table}/rows{?limit,offset,format}", "table", "",
+        {OF(MART "{schema}/{table}/rows{?contains,icontains,limit,offset,format}", "table", "",
             "\"schema\":\"back room\""),
          "\"stock\"", MART "back%20room/stock/rows"},
         {OF(MART "{schema}/{table}/row{/key*}{?format}", "key", "",

@@ -149,7 +149,7 @@ static const exchange exchanges[] = {
     /* templates, all of which can be read and completed */
     {"resources/templates/list",
      "",
-     {"sqlite://shop/{table}/rows{?limit,offset,format}",
+     {"sqlite://shop/{table}/rows{?contains,icontains,limit,offset,format}",
       "sqlite://shop/{table}/row{/key*}{?format}",
       "sqlite://shop/{table}/cell/{column}{/key*}{?offset,length}"}},
 #define COMPLETE(t, n, v)                                           \
@@ -198,7 +198,7 @@ static const exchange exchanges[] = {
     {READ, URI("customer/rows?format=x"), {"-32602", "format must be json or text"}},
     {READ, URI("formats/rows?%22format%22=x&format=text"), {"| 1 | x |", "!| 2 |"}},
     {"completion/complete",
-     COMPLETE("{table}/rows{?limit,offset,format}", "format", "t"),
+     COMPLETE("{table}/rows{?contains,icontains,limit,offset,format}", "format", "t"),
      {"[\"text\"]"}},
     /* the tool */
     {"tools/list",
