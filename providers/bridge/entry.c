@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "entry.h"
 
+#include "filter.h"
 #include "text.h"
 
 enum {
@@ -169,7 +170,8 @@ static void skip(bridge_walk *w, search_skip why)
 /* The URI of the entry, or of the part of it that is read now. */
 static mcp_str uri_of(const bridge_walk *w)
 {
-    return w->part.len ? (mcp_str){w->part.ptr, w->part.len} : member(w->entry, "uri");
+    const common_buffer *b = w->part.len ? &w->part : &w->filter;
+    return b->len ? (mcp_str){b->ptr, b->len} : member(w->entry, "uri");
 }
 
 static void put_entry_uri(mcp_json_writer *json, const void *user)
@@ -178,11 +180,26 @@ static void put_entry_uri(mcp_json_writer *json, const void *user)
     mcp_json_add_str(json, uri_of(user));
 }
 
+/* Returns whether the templates have to be known for this entry. */
+bool bridge_needs_filters(const bridge_walk *w)
+{
+    return !w->filters_known && !w->regex && kind_of(w->entry) == SEARCH_OTHERS;
+}
+
+static int begin_entry(bridge_walk *w)
+{
+    w->parts = w->shown = 0;
+    w->part_began = search_now();
+    w->filter.len = 0;
+    return w->step == BRIDGE_AT_AGAIN ? MCP_OK : bridge_filter_entry(w, member(w->entry, "uri"));
+}
+
 /* Returns MCP_OK without sending a request if the entry is too large. */
 int bridge_ask_entry(bridge_walk *w)
 {
-    if (!w->part.len)
-        w->parts = 0, w->part_began = search_now();
+    int rc = w->part.len ? MCP_OK : begin_entry(w);
+    if (rc != MCP_OK)
+        return rc;
     if (!w->part.len && mcp_json_int(mcp_json_get(w->entry, "size"), 0) > MOST_READ) {
         skip(w, SEARCH_LARGE);
         return MCP_OK;
@@ -196,17 +213,32 @@ int bridge_ask_entry(bridge_walk *w)
     return common_loopback_ask(w->all->bridge->loopback, &w->one);
 }
 
-static bool is_too_large(const mcp_json *error)
+bool bridge_is_too_large(const mcp_json *error)
 {
     return mcp_json_get(mcp_json_get(error, "data"), "limit") ||
            begins(member(error, "message"), MCP_STR("Internal error: the reply is larger"));
 }
 
-/* Ends the search of a resource before the part with this URI. */
-static int end_before(bridge_walk *w, mcp_str uri)
+int bridge_end_before(bridge_walk *w, mcp_str uri)
 {
     int rc = common_buffer_append(&w->results.ends, uri.ptr, uri.len);
     return rc == MCP_OK ? common_buffer_append(&w->results.ends, "", 1) : rc;
+}
+
+static void search_plainly(bridge_walk *w)
+{
+    common_ask_clear(&w->one);
+    w->one = (common_ask){0};
+    w->step = BRIDGE_AT_AGAIN;
+}
+
+static int fail_filter(bridge_walk *w)
+{
+    bool again;
+    int rc = bridge_filter_failed(w, &again);
+    if (again)
+        search_plainly(w);
+    return rc;
 }
 
 /* Handles the contents of the entry. The next step searches its lines or reads the next entry. */
@@ -216,9 +248,11 @@ int bridge_take_entry(bridge_walk *w)
     mcp_str text = member(mcp_json_at(mcp_json_get(w->one.result, "contents"), 0), "text");
     bool usable = w->one.result && text.ptr && common_text_check(text);
     if (rc == MCP_OK && w->part.len && !usable)
-        return end_before(w, uri_of(w));
+        return bridge_end_before(w, uri_of(w));
+    if (rc == MCP_OK && w->filter.len && !usable)
+        return fail_filter(w);
     if (w->one.error)
-        skip(w, is_too_large(w->one.error) ? SEARCH_LARGE : SEARCH_UNREADABLE);
+        skip(w, bridge_is_too_large(w->one.error) ? SEARCH_LARGE : SEARCH_UNREADABLE);
     else if (w->one.result && !usable)
         skip(w, SEARCH_BINARY);
     else if (w->one.result)
@@ -259,11 +293,12 @@ static bool is_part(mcp_str uri, mcp_str current)
            !mcp_str_eq(uri, current);
 }
 
-/* Finds what this part says about what it lacks: the part after it, and long values. */
+/* Finds what this part says about what it lacks: the part after it, and long values, which a source
+ * that looks through its contents itself has compared. */
 static int look_for_more(bridge_walk *w, const mcp_json *root)
 {
     mcp_str next = member(root, "next");
-    if (mcp_json_get(root, "columns"))
+    if (mcp_json_get(root, "columns") && !w->filter.len)
         w->results.values += long_values(mcp_json_get(root, "rows"));
     return is_part(next, uri_of(w)) ? common_buffer_append(&w->after, next.ptr, next.len) : MCP_OK;
 }
@@ -308,17 +343,21 @@ static int put_items(bridge_walk *w, const mcp_json *root)
     return rc;
 }
 
-/* Changes the text of a resource that is a JSON object to lines. Others are searched as they are. */
+/* Changes the text of a resource that is a JSON object to lines. Others are searched as they are; what
+ * should have rows and has none is MCP_EUNSUPPORTED. */
 static int open_object(bridge_walk *w, mcp_str *text)
 {
     mcp_json_doc *doc = NULL;
+    int other = w->filter.len ? MCP_EUNSUPPORTED : MCP_OK;
     w->after.len = w->lines.len = 0;
     if (!text->len || *text->ptr != '{' || kind_of(w->entry) != SEARCH_OTHERS)
-        return MCP_OK;
+        return other;
     int rc = mcp_json_parse(*text, NULL, &w->all->alloc, &doc, NULL);
     if (rc != MCP_OK)
-        return rc == MCP_ENOMEM ? rc : MCP_OK; /* not JSON */
-    rc = look_for_more(w, mcp_json_root(doc));
+        return rc == MCP_ENOMEM ? rc : other; /* not JSON */
+    rc = w->filter.len && !mcp_json_is(mcp_json_get(mcp_json_root(doc), "rows"), MCP_JSON_ARRAY)
+             ? MCP_EUNSUPPORTED
+             : look_for_more(w, mcp_json_root(doc));
     if (rc == MCP_OK)
         rc = put_items(w, mcp_json_root(doc));
     if (rc == MCP_OK)
@@ -331,10 +370,11 @@ static int open_object(bridge_walk *w, mcp_str *text)
 static int next_part(bridge_walk *w, bool stop)
 {
     mcp_str after = {w->after.ptr, w->after.len};
-    if (!after.len)
+    bool enough = w->shown >= w->query.per_item || search_is_full(&w->results, &w->query);
+    if (!after.len || (w->filter.len && enough)) /* that there are more is said with the lines */
         return MCP_OK;
     if (stop || ++w->parts >= MOST_PARTS || search_now() - w->part_began > item_ns)
-        return end_before(w, after);
+        return bridge_end_before(w, after);
     w->part.len = 0;
     int rc = common_buffer_append(&w->part, after.ptr, after.len);
     common_ask_clear(&w->one);
@@ -364,15 +404,22 @@ void bridge_search_lines(void *user)
                      .user = w};
     w->found = open_object(w, &t.text);
     if (w->found == MCP_OK)
-        w->found = search_put_lines(&w->results, &w->query, &t);
+        w->found = w->filter.len
+                       ? search_put_found(&w->results, &w->query, &t, w->after.len != 0, &w->shown)
+                       : search_put_lines(&w->results, &w->query, &t);
 }
 
 int bridge_take_lines(bridge_walk *w, bool stop)
 {
     int rc = w->found;
+    if (rc == MCP_EUNSUPPORTED) { /* not rows */
+        w->part.len = 0;
+        search_plainly(w);
+        return MCP_OK;
+    }
     if (rc == MCP_ELIMIT || (rc == MCP_ECANCELLED && !mcp_request_cancelled(w->req))) {
         if (w->part.len)
-            return end_before(w, uri_of(w));
+            return bridge_end_before(w, uri_of(w));
         skip(w, SEARCH_SLOW);
         return MCP_OK;
     }

@@ -11,6 +11,11 @@ bool bridge_wants_template(bridge_walk *w, const mcp_json *tmpl);
 /* Adds the entry to the results. Returns the errors of search_put_entry(). */
 int bridge_put_entry(bridge_walk *w, const mcp_json *entry);
 
+bool bridge_needs_filters(const bridge_walk *w);
+/* Returns whether a read failed because of the size of what was to be read. */
+bool bridge_is_too_large(const mcp_json *error);
+/* Ends the search of a resource before the part with this URI. */
+int bridge_end_before(bridge_walk *w, mcp_str uri);
 /* Requests the contents of w->entry. Returns MCP_PENDING, or MCP_OK if the contents are already
  * available or the entry is not read. */
 int bridge_ask_entry(bridge_walk *w);

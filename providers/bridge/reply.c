@@ -116,6 +116,10 @@ static int put_ends(bridge_walk *w)
         if (rc == MCP_OK)
             rc = put(to, n == MOST ? "…" : uri);
     }
+    if (rc == MCP_OK && w->why.len)
+        rc = put(to, ". The reason: ");
+    if (rc == MCP_OK)
+        rc = put_str(to, (mcp_str){w->why.ptr, w->why.len});
     return rc == MCP_OK && n ? put(to, ".\n") : rc;
 }
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "entry.h"
+#include "filter.h"
 
 enum {
     PAGE = 1000,     /* entries of a list page whose names are matched */
@@ -261,7 +262,7 @@ static int go_through(bridge_walk *w)
         if ((wanted && is_enough(w)) || (w->at && w->tool == BRIDGE_SEARCH && is_late(w)))
             return stop_here(w);
         if (wanted && w->tool == BRIDGE_SEARCH) {
-            w->step = BRIDGE_AT_ENTRY;
+            w->step = bridge_needs_filters(w) ? BRIDGE_AT_FILTERS : BRIDGE_AT_ENTRY;
             return MCP_OK;
         }
         int rc = wanted ? bridge_put_entry(w, w->entry) : MCP_OK;
@@ -386,7 +387,9 @@ static int begin_step(bridge_walk *w)
     switch (w->step) {
     case BRIDGE_AT_SOURCE: return begin_turn(w);
     case BRIDGE_AT_PAGE: return ask_page(w, &w->page, "resources/list", page_size(w));
-    case BRIDGE_AT_ENTRY: return bridge_ask_entry(w);
+    case BRIDGE_AT_FILTERS: return bridge_ask_filters(w);
+    case BRIDGE_AT_ENTRY:
+    case BRIDGE_AT_AGAIN: return bridge_ask_entry(w);
     case BRIDGE_AT_LINES: return work(w, bridge_search_lines);
     case BRIDGE_AT_PLACE: return ask_page(w, &w->one, "resources/list", w->at);
     case BRIDGE_AT_REST: return ask_page(w, &w->one, "resources/list", 1);
@@ -403,7 +406,13 @@ static int take_step(bridge_walk *w)
     switch (w->step) {
     case BRIDGE_AT_SOURCE: return take_turn(w);
     case BRIDGE_AT_PAGE: return take_page(w);
+    case BRIDGE_AT_FILTERS:
+        rc = bridge_take_filters(w);
+        w->step = w->filters_known ? BRIDGE_AT_ENTRY : BRIDGE_AT_FILTERS;
+        return rc;
     case BRIDGE_AT_ENTRY:
+    case BRIDGE_AT_AGAIN:
+        w->step = BRIDGE_AT_ENTRY;
         rc = bridge_take_entry(w);
         return rc == MCP_OK && w->step == BRIDGE_AT_ENTRY ? go_on(w) : rc;
     case BRIDGE_AT_LINES:
@@ -422,11 +431,12 @@ static int finish(bridge_walk *w)
     int rc = bridge_walk_reply(w);
     common_ask_clear(&w->page);
     common_ask_clear(&w->one);
-    common_buffer *buffers[] = {&w->turn.next, &w->cursor,  &w->templates, &w->searches,
-                                &w->token,     &w->scratch, &w->part,      &w->after,
-                                &w->left_out,  &w->notes,   &w->twin,      &w->lines};
+    common_buffer *buffers[] = {&w->turn.next, &w->cursor, &w->templates, &w->searches, &w->token,
+                                &w->scratch,   &w->part,   &w->after,     &w->left_out, &w->notes,
+                                &w->twin,      &w->lines,  &w->filter,    &w->why};
     for (size_t i = 0; i < sizeof(buffers) / sizeof(*buffers); i++)
         common_buffer_free(buffers[i]);
+    bridge_free_filters(w);
     search_results_free(&w->results);
     search_needle_free(w->query.needle);
     return rc;
@@ -465,9 +475,9 @@ void bridge_walk_later(void *user)
 int bridge_walk_run(bridge_walk *w)
 {
     const mcp_allocator *alloc = &w->all->alloc;
-    common_buffer *buffers[] = {&w->turn.next, &w->cursor, &w->templates, &w->searches,
-                                &w->scratch,   &w->part,   &w->after,     &w->left_out,
-                                &w->notes,     &w->twin,   &w->lines};
+    common_buffer *buffers[] = {&w->turn.next, &w->cursor, &w->templates, &w->searches, &w->scratch,
+                                &w->part,      &w->after,  &w->left_out,  &w->notes,    &w->twin,
+                                &w->lines,     &w->filter, &w->why};
     for (size_t i = 0; i < sizeof(buffers) / sizeof(*buffers); i++)
         common_buffer_init(buffers[i], alloc);
     w->began = w->slice = search_now();

@@ -12,14 +12,19 @@
 
 #include "tools.h"
 
-enum { BRIDGE_LINES = 1000 /* most lines of a search */ };
+enum {
+    BRIDGE_LINES = 1000, /* most lines of a search */
+    BRIDGE_FILTERS = 64, /* most templates of resources that look through their contents */
+};
 
 typedef enum bridge_tool { BRIDGE_LIST = 0, BRIDGE_FIND, BRIDGE_SEARCH } bridge_tool;
 
 typedef enum bridge_step {
     BRIDGE_AT_SOURCE = 0,
     BRIDGE_AT_PAGE,      /* waiting for a page of resources/list */
+    BRIDGE_AT_FILTERS,   /* waiting for the templates, see filter.h */
     BRIDGE_AT_ENTRY,     /* reading one of its entries */
+    BRIDGE_AT_AGAIN,     /* reading it without a filter */
     BRIDGE_AT_LINES,     /* searching the contents on a worker */
     BRIDGE_AT_PLACE,     /* getting the cursor for a position within a page */
     BRIDGE_AT_REST,      /* enough results: checking whether the lists continue */
@@ -62,6 +67,13 @@ typedef struct bridge_walk {
     common_buffer after; /* URI of the part after it; empty if there is none */
     size_t parts;
     int64_t part_began; /* when the first part was searched */
+    /* Resources that look through their contents themselves; see filter.h. */
+    bool filters_known;
+    mcp_uri_template *filters[BRIDGE_FILTERS];
+    size_t n_filters;
+    common_buffer filter; /* URI of what contains the text; empty if the entry is searched here */
+    size_t shown;         /* lines of the entry that were found by it */
+    common_buffer why;    /* why a resource could not look through its contents, the first reason */
 
     size_t twins; /* entries that are left out, because a folder has them */
     size_t n_templates;

@@ -305,3 +305,35 @@ int search_put_lines(search_results *r, const search_query *q, const search_text
         rc = MCP_OK;
     return rc == MCP_OK ? ended : rc;
 }
+
+static int put_found(search_results *r, const search_query *q, const search_text *t, mcp_str line,
+                     size_t number)
+{
+    size_t begin, end;
+    int rc = number == 1 ? begin_item(r, t) : MCP_OK;
+    if (rc == MCP_OK)
+        rc = search_needle_find(q->needle, line, 0, t->stop, t->user, &begin, &end);
+    if (rc == MCP_ENOTFOUND)
+        begin = 0;
+    return rc == MCP_OK || rc == MCP_ENOTFOUND ? put_match(r, number, line, begin) : rc;
+}
+
+int search_put_found(search_results *r, const search_query *q, const search_text *t, bool rest,
+                     size_t *shown)
+{
+    size_t found = 0;
+    mcp_str text = t->text;
+    int rc = MCP_OK;
+    while (rc == MCP_OK && text.len && *shown < q->per_item && !(*shown && search_is_full(r, q))) {
+        const char *lf = memchr(text.ptr, '\n', text.len);
+        mcp_str line = {text.ptr, lf ? (size_t)(lf - text.ptr) : text.len};
+        rc = put_found(r, q, t, line, ++found);
+        text.ptr += line.len + (lf != NULL);
+        text.len -= line.len + (lf != NULL);
+        r->count++;
+        ++*shown;
+    }
+    bool more = text.len || (rest && (*shown >= q->per_item || search_is_full(r, q)));
+    int ended = end_item(r, t->uri, found, more);
+    return rc == MCP_OK ? ended : rc;
+}

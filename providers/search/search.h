@@ -97,6 +97,12 @@ typedef struct search_text {
  * MCP_ENOTFOUND. Matches before an error are kept. */
 int search_put_lines(search_results *r, const search_query *query, const search_text *text);
 
+/* Adds the lines, all of which are known to match, maybe in what they do not show. `rest` says that
+ * there are more after them; *shown is the number of lines of the resource in the results. Returns
+ * the errors of search_put_lines(). */
+int search_put_found(search_results *r, const search_query *query, const search_text *text,
+                     bool rest, size_t *shown);
+
 /* ---- sources --------------------------------------------------------------------------------- */
 
 /* The search of one call in one source. */

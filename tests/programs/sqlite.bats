@@ -32,10 +32,17 @@ read_text() { # URI OPTION...: prints the text of a resource
         CREATE TABLE long(id INTEGER PRIMARY KEY, t TEXT);
         INSERT INTO long VALUES (1, printf('%.*c thing 2345;', 300000, 'a'))"
     search() { "$MCPCTL" call --yes --json search_resources "$@" -- "$MCPD" --resource-tools sqlite:shop.db; }
+    # by the database, long values too
     result=$(search 'query=thing 2345;')
+    jq -e '[.structuredContent.files[].uri] == ["sqlite://shop/long/rows?contains=thing%202345%3B", "sqlite://shop/many/rows?contains=thing%202345%3B"]' <<<"$result"
+    jq -e '.structuredContent | .skipped == {} and (has("partial") | not)' <<<"$result"
+    result=$(search query=thing limit=2)
+    jq -e '.structuredContent | [.files[] | [.more, (.matches | length)]] == [[null, 1], [true, 1]] and (has("partial") | not)' <<<"$result"
+    # by reading pages
+    result=$(search 'query=thing 2345;' regex=true)
     jq -e '[.structuredContent.files[].uri] == ["sqlite://shop/many/rows?limit=100&offset=2300"]' <<<"$result"
     jq -e '.structuredContent | .skipped == {"values": 1} and (has("partial") | not)' <<<"$result"
-    result=$(search query=thing limit=2)
+    result=$(search query=thing regex=true limit=2)
     jq -e '.structuredContent.partial == ["sqlite://shop/many/rows?limit=100&offset=100"]' <<<"$result"
     [[ $result == *"the rest begins at: sqlite://shop/many/rows?limit=100&offset=100."* ]]
 }

@@ -205,6 +205,17 @@ static void check_reads(void)
     }
 }
 
+/* Searches. Rows are asked for those that contain the text. */
+static void search(uris *to, const char *arguments)
+{
+    all_pages(to, true, "search_resources", "files", "uri", arguments);
+    for (size_t i = 0; i < to->n; i++) {
+        char *query = strstr(to->items[i], "?contains=MARK%28");
+        if (query)
+            *query = 0;
+    }
+}
+
 /* A search finds exactly the readable resources that contain the mark. */
 static void check_search(void)
 {
@@ -222,11 +233,10 @@ static void check_search(void)
                 strstr(text.ptr, "MARK(") && !mcp_str_eq(type, MCP_STR("inode/directory")))
                 wanted.items[wanted.n++] = strdup(listed.items[i]);
         }
-    all_pages(&found, true, "search_resources", "files", "uri", "\"query\":\"MARK(\"");
+    search(&found, "\"query\":\"MARK(\"");
     expect_same(&wanted, &found, "MARK(");
     forget(&found);
-    all_pages(&found, true, "search_resources", "files", "uri",
-              "\"query\":\"MARK(\",\"limit\":1,\"per_file\":1");
+    search(&found, "\"query\":\"MARK(\",\"limit\":1,\"per_file\":1");
     expect_same(&wanted, &found, "MARK( one by one");
     forget(&found), forget(&wanted), forget(&listed);
 }
