@@ -13,7 +13,7 @@ static mcp_str member(const mcp_json *object, const char *key)
 
 static const char *variable(const bridge_walk *w)
 {
-    return w->ignore_case ? "icontains" : "contains";
+    return w->tool == BRIDGE_FIND ? "named" : w->ignore_case ? "icontains" : "contains";
 }
 
 /* ---- templates ------------------------------------------------------------------------------- */
@@ -96,6 +96,7 @@ static bool fits(const bridge_walk *w, mcp_str uri)
 
 int bridge_filter_entry(bridge_walk *w, mcp_str uri)
 {
+    mcp_str text = w->tool == BRIDGE_FIND ? w->query.part : w->asked;
     const char *parts[] = {"?", variable(w), "="};
     w->filter.len = 0;
     if (!w->n_filters || memchr(uri.ptr, '?', uri.len) || !fits(w, uri))
@@ -103,7 +104,7 @@ int bridge_filter_entry(bridge_walk *w, mcp_str uri)
     int rc = common_buffer_append(&w->filter, uri.ptr, uri.len);
     for (size_t i = 0; rc == MCP_OK && i < sizeof(parts) / sizeof(*parts); i++)
         rc = common_buffer_append(&w->filter, parts[i], strlen(parts[i]));
-    return rc == MCP_OK && !common_pieces_put(&w->filter, w->asked) ? MCP_ENOMEM : rc;
+    return rc == MCP_OK && !common_pieces_put(&w->filter, text) ? MCP_ENOMEM : rc;
 }
 
 /* Only what the source does not do for this text, or in this way, is tried in another one: a
@@ -121,4 +122,90 @@ int bridge_filter_failed(bridge_walk *w, bool *again)
     int rc = bridge_end_before(w, (mcp_str){w->filter.ptr, w->filter.len});
     return rc == MCP_OK && !w->why.len && why.len ? common_buffer_append(&w->why, why.ptr, why.len)
                                                   : rc;
+}
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+static bool begins(mcp_str text, mcp_str with)
+{
+    return text.len >= with.len && (!with.len || memcmp(text.ptr, with.ptr, with.len) == 0);
+}
+
+bool bridge_may_have_names(const bridge_walk *w)
+{
+    const search_query *q = &w->query;
+    mcp_str uri = member(w->entry, "uri");
+    return w->tool == BRIDGE_FIND && q->part.len && !memchr(q->part.ptr, '/', q->part.len) &&
+           (q->kinds & SEARCH_OTHERS) && (!w->filters_known || w->n_filters) &&
+           !begins(uri, MCP_STR("file:")) && (begins(uri, q->under) || begins(q->under, uri));
+}
+
+static void put_uri(mcp_json_writer *json, const void *user)
+{
+    const bridge_walk *w = user;
+    mcp_json_put_str(json, "uri", (mcp_str){w->filter.ptr, w->filter.len});
+}
+
+int bridge_ask_names(bridge_walk *w)
+{
+    int rc = bridge_filter_entry(w, member(w->entry, "uri"));
+    if (rc != MCP_OK || !w->filter.len)
+        return rc;
+    w->one = (common_ask){.req = w->req,
+                          .method = "resources/read",
+                          .put = put_uri,
+                          .later = bridge_walk_later,
+                          .user = w};
+    return common_loopback_ask(w->all->bridge->loopback, &w->one);
+}
+
+/* Adds the line of a column: the table, and "column customer_email text". */
+static int put_name(bridge_walk *w, const mcp_json *named)
+{
+    mcp_str words[] = {MCP_STR("column"), member(named, "column"), member(named, "type")};
+    search_entry e = {
+        .kind = SEARCH_OTHERS, .uri = member(named, "uri"), .name = member(named, "name")};
+    int rc = MCP_OK;
+    if (!e.uri.len || !words[1].len || !begins(e.uri, w->query.under))
+        return MCP_OK;
+    w->scratch.len = 0;
+    for (size_t i = 0; rc == MCP_OK && i < 3 && words[i].len; i++) {
+        rc = common_buffer_append(&w->scratch, " ", i > 0);
+        if (rc == MCP_OK)
+            rc = common_buffer_append(&w->scratch, words[i].ptr, words[i].len);
+    }
+    e.description = (mcp_str){w->scratch.ptr, w->scratch.len};
+    return rc == MCP_OK ? search_put_entry(&w->results, &e) : rc;
+}
+
+static int put_names(bridge_walk *w, const mcp_json *root)
+{
+    mcp_json_iter at = {0};
+    const mcp_json *list = mcp_json_get(root, "named"), *one;
+    bool more = mcp_json_bool(mcp_json_get(root, "more"), false);
+    int rc = MCP_OK;
+    while (rc == MCP_OK && (one = mcp_json_next(list, &at, NULL)) != NULL) {
+        more = more || search_is_full(&w->results, &w->query);
+        if (search_is_full(&w->results, &w->query))
+            break;
+        rc = put_name(w, one);
+    }
+    return rc == MCP_OK && more ? bridge_note_names(w, (mcp_str){w->filter.ptr, w->filter.len})
+                                : rc;
+}
+
+/* A database that cannot answer is said. */
+int bridge_take_names(bridge_walk *w)
+{
+    mcp_json_doc *doc = NULL;
+    int rc = w->one.rc;
+    mcp_str text = member(mcp_json_at(mcp_json_get(w->one.result, "contents"), 0), "text");
+    if (rc == MCP_OK && w->filter.len && w->one.error)
+        rc = bridge_note_names(w, (mcp_str){w->filter.ptr, w->filter.len});
+    if (rc == MCP_OK && text.len)
+        rc = mcp_json_parse(text, NULL, &w->all->alloc, &doc, NULL);
+    if (rc == MCP_OK && doc)
+        rc = put_names(w, mcp_json_root(doc));
+    mcp_json_free(doc);
+    return rc == MCP_ENOMEM || rc == MCP_ECANCELLED || rc == MCP_ECLOSED ? rc : MCP_OK;
 }

@@ -1,5 +1,6 @@
 /* filter.h: resources that look through their contents themselves, such as rows of a table: a search
- * asks them for what contains its text, instead of reading all their parts.
+ * asks them for what contains its text, instead of reading all their parts. Databases are asked for
+ * the names of columns in the same way, by the variable `named` (common/naming.h).
  *
  * Such a resource fits a template with the variable `contains` (with `icontains`, ignoring case), and
  * answers with a JSON object with "rows". Only the server's templates and reads are used, so a caller
@@ -20,5 +21,13 @@ void bridge_free_filters(bridge_walk *w);
 int bridge_filter_entry(bridge_walk *w, mcp_str uri);
 /* Handles the error of such a read: sets *again if the entry is to be searched like any other. */
 int bridge_filter_failed(bridge_walk *w, bool *again);
+
+/* ---- names, for find_resources ---------------------------------------------------------------- */
+
+/* Returns whether the current entry may know names that lists do not have. */
+bool bridge_may_have_names(const bridge_walk *w);
+/* Asks for them. Returns MCP_OK without a request if the entry knows none. */
+int bridge_ask_names(bridge_walk *w);
+int bridge_take_names(bridge_walk *w);
 
 #endif

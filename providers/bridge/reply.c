@@ -147,6 +147,11 @@ int bridge_take_left_out(bridge_walk *w, const mcp_json *page)
     return rc;
 }
 
+int bridge_note_names(bridge_walk *w, mcp_str uri)
+{
+    return name(&w->names, "There are more columns, or they could not be asked for; read ", uri);
+}
+
 /* Writes the arguments that show the other lines of a resource. */
 static int put_again(bridge_walk *w, mcp_str uri)
 {
@@ -331,6 +336,8 @@ static int reply(bridge_walk *w)
     int rc = w->tool == BRIDGE_SEARCH ? put_summary(w) : put_nothing(w);
     if (rc == MCP_OK)
         rc = put_twins(w);
+    if (rc == MCP_OK)
+        rc = put_named(w, &w->names);
     if (rc == MCP_OK)
         rc = put_named(w, &w->left_out);
     if (rc == MCP_OK)

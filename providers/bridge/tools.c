@@ -154,7 +154,7 @@ static const mcp_tool tools[] = {
     {.size = sizeof(mcp_tool),
      .name = "find_resources",
      .title = "Find resources by name",
-     .description = "Finds files, folders and other resources by name or path. Answers as "
+     .description = "Finds files, folders, columns and other resources by name or path. Answers as "
                     "list_resources.",
      .input_schema = find_input,
      .output_schema = list_output,

@@ -268,6 +268,10 @@ static int go_through(bridge_walk *w)
         int rc = wanted ? bridge_put_entry(w, w->entry) : MCP_OK;
         if (rc != MCP_OK)
             return rc;
+        if (bridge_may_have_names(w)) {
+            w->step = w->filters_known ? BRIDGE_AT_NAMES : BRIDGE_AT_FILTERS;
+            return MCP_OK;
+        }
         w->at++;
         w->seen++;
     }
@@ -390,6 +394,7 @@ static int begin_step(bridge_walk *w)
     case BRIDGE_AT_FILTERS: return bridge_ask_filters(w);
     case BRIDGE_AT_ENTRY:
     case BRIDGE_AT_AGAIN: return bridge_ask_entry(w);
+    case BRIDGE_AT_NAMES: return bridge_ask_names(w);
     case BRIDGE_AT_LINES: return work(w, bridge_search_lines);
     case BRIDGE_AT_PLACE: return ask_page(w, &w->one, "resources/list", w->at);
     case BRIDGE_AT_REST: return ask_page(w, &w->one, "resources/list", 1);
@@ -408,8 +413,10 @@ static int take_step(bridge_walk *w)
     case BRIDGE_AT_PAGE: return take_page(w);
     case BRIDGE_AT_FILTERS:
         rc = bridge_take_filters(w);
-        w->step = w->filters_known ? BRIDGE_AT_ENTRY : BRIDGE_AT_FILTERS;
+        if (w->filters_known)
+            w->step = w->tool == BRIDGE_FIND ? BRIDGE_AT_NAMES : BRIDGE_AT_ENTRY;
         return rc;
+    case BRIDGE_AT_NAMES: rc = bridge_take_names(w); return rc == MCP_OK ? go_on(w) : rc;
     case BRIDGE_AT_ENTRY:
     case BRIDGE_AT_AGAIN:
         w->step = BRIDGE_AT_ENTRY;
@@ -433,7 +440,7 @@ static int finish(bridge_walk *w)
     common_ask_clear(&w->one);
     common_buffer *buffers[] = {&w->turn.next, &w->cursor, &w->templates, &w->searches, &w->token,
                                 &w->scratch,   &w->part,   &w->after,     &w->left_out, &w->notes,
-                                &w->twin,      &w->lines,  &w->filter,    &w->why};
+                                &w->twin,      &w->lines,  &w->filter,    &w->why,      &w->names};
     for (size_t i = 0; i < sizeof(buffers) / sizeof(*buffers); i++)
         common_buffer_free(buffers[i]);
     bridge_free_filters(w);
@@ -477,7 +484,7 @@ int bridge_walk_run(bridge_walk *w)
     const mcp_allocator *alloc = &w->all->alloc;
     common_buffer *buffers[] = {&w->turn.next, &w->cursor, &w->templates, &w->searches, &w->scratch,
                                 &w->part,      &w->after,  &w->left_out,  &w->notes,    &w->twin,
-                                &w->lines,     &w->filter, &w->why};
+                                &w->lines,     &w->filter, &w->why,       &w->names};
     for (size_t i = 0; i < sizeof(buffers) / sizeof(*buffers); i++)
         common_buffer_init(buffers[i], alloc);
     w->began = w->slice = search_now();

@@ -25,6 +25,7 @@ typedef enum bridge_step {
     BRIDGE_AT_FILTERS,   /* waiting for the templates, see filter.h */
     BRIDGE_AT_ENTRY,     /* reading one of its entries */
     BRIDGE_AT_AGAIN,     /* reading it without a filter */
+    BRIDGE_AT_NAMES,     /* asking it for names, see filter.h */
     BRIDGE_AT_LINES,     /* searching the contents on a worker */
     BRIDGE_AT_PLACE,     /* getting the cursor for a position within a page */
     BRIDGE_AT_REST,      /* enough results: checking whether the lists continue */
@@ -81,6 +82,7 @@ typedef struct bridge_walk {
     common_buffer templates; /* templates that were not searched, for search_resources */
     common_buffer searches;  /* templates that offer a search themselves */
     common_buffer left_out;  /* sources that could not be listed */
+    common_buffer names;     /* where there are more names of columns */
     common_buffer notes;     /* what is to be said about the results */
 
     common_buffer cursor; /* empty if nothing is left */
@@ -94,6 +96,8 @@ void bridge_walk_later(void *way);
 /* reply.c */
 int bridge_walk_reply(bridge_walk *w);
 int bridge_put_template(bridge_walk *w, const mcp_json *tmpl);
+/* Keeps the URI of names of columns that are not in the results. */
+int bridge_note_names(bridge_walk *w, mcp_str uri);
 /* Keeps the names of the sources that a page of a list is without. */
 int bridge_take_left_out(bridge_walk *w, const mcp_json *page);
 

@@ -58,13 +58,9 @@ static bool is_ascii(mcp_str text)
     return true;
 }
 
-/* Returns a pattern of ILIKE for what contains the text, or NULL if there is no memory. With `loose` it
- * also fits what the locale of the database takes for the same text: only those letters have to be
- * there that have no other case than in ASCII, in any locale. */
-static const char *pattern_of(postgres_job *j, bool loose)
+const char *postgres_pattern_of(mcp_request *req, mcp_str text, bool loose)
 {
-    mcp_str text = j->contains.text;
-    char *made = mcp_request_alloc(j->req, 2 * text.len + 3), *to = made;
+    char *made = mcp_request_alloc(req, 2 * text.len + 3), *to = made;
     if (!made)
         return NULL;
     *to++ = '%';
@@ -117,8 +113,9 @@ static int add_values(postgres_job *j)
 {
     const common_contains *c = &j->contains;
     bool loose = c->ignore_case && !is_ascii(c->text);
-    const char *values[] = {loose ? pattern_of(j, true) : "",
-                            c->ignore_case ? pattern_of(j, false) : c->text.ptr};
+    const char *values[] = {loose ? postgres_pattern_of(j->req, c->text, true) : "",
+                            c->ignore_case ? postgres_pattern_of(j->req, c->text, false)
+                                           : c->text.ptr};
     if (!values[0] || !values[1])
         return 0;
     for (size_t i = !loose; i < 2; i++)

@@ -267,7 +267,10 @@ static void run(postgres_job *j, const described *what)
 
 void postgres_run_database(postgres_job *j)
 {
-    run(j, &things);
+    if (postgres_uri_param(&j->target, "named"))
+        postgres_run_named(j);
+    else
+        run(j, &things);
 }
 
 void postgres_run_schema(postgres_job *j)

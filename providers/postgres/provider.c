@@ -16,8 +16,10 @@ static const mcp_default defaults[] = {
 /* ---- templates ------------------------------------------------------------------------------- */
 
 static const common_template templates[] = {
-    {"{?format}", "database", "Schemas of the database",
-     "All schemas with their tables, views and functions; format=text: as SQL", "application/json"},
+    {"{?named,format}", "database", "Schemas of the database",
+     "All schemas with their tables, views and functions; format=text: as SQL; named=TEXT: only "
+     "the columns whose name or type contains a text",
+     "application/json"},
     {"{schema}{?format}", "schema", "Schema",
      "Tables, views and functions of a schema; format=text: as SQL", "application/json"},
     {"{schema}/{table}{?format}", "table", "Table or view",

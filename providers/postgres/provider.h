@@ -94,6 +94,7 @@ struct postgres_job {
     bool begun, more;         /* the names of the columns are written; there are more rows */
     unsigned retried;
     size_t max;          /* largest number of entries of a list */
+    char number[24];     /* a value of a statement */
     mcp_str name, value; /* of a completion */
     const void *own;
     common_near *near; /* for an error of a statement; see meant.c */
@@ -160,6 +161,7 @@ bool postgres_job_only(postgres_job *j, const char *const *names);
 /* The functions that run the jobs. */
 void postgres_run_database(postgres_job *j);
 void postgres_run_schema(postgres_job *j);
+void postgres_run_named(postgres_job *j); /* the database with the parameter `named` */
 void postgres_run_table(postgres_job *j);
 void postgres_run_function(postgres_job *j);
 void postgres_run_rows(postgres_job *j);
@@ -176,6 +178,10 @@ void postgres_put_where_key(postgres_sql *sql, const postgres_table *t);
 /* Appends the condition j->contains to the statement of the job, after the conditions on columns. Returns
  * false if there is no memory; see contains.c. */
 bool postgres_put_contains(postgres_job *j);
+/* Returns a pattern of ILIKE for what contains the text, which lives as long as the request, or NULL if
+ * there is no memory. With `loose` it also fits what the locale of the database takes for the same text:
+ * only those letters have to be there that have no other case than in ASCII, in any locale. */
+const char *postgres_pattern_of(mcp_request *req, mcp_str text, bool loose);
 
 /* Callbacks for mcp_provider and mcp_resource_template. */
 int postgres_list(mcp_request *req, mcp_str cursor, size_t max, void *user);

@@ -397,6 +397,8 @@ int sqlite_run_database(sqlite_conn *c, sqlite_job *j)
 {
     bool text;
     j->found = true;
+    if (sqlite_uri_param(&j->target, "named"))
+        return sqlite_run_named(c, j);
     if (!wants_text(j, &text))
         return SQLITE_OK;
     if (!text)

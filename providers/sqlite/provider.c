@@ -8,8 +8,10 @@
 /* ---- templates ------------------------------------------------------------------------------- */
 
 static const common_template templates[] = {
-    {"{?format}", "schema", "Schema of the database",
-     "All tables and views with their columns; format=text: as SQL", "application/json"},
+    {"{?named,format}", "schema", "Schema of the database",
+     "All tables and views with their columns; format=text: as SQL; named=TEXT: only the columns "
+     "whose name contains a text",
+     "application/json"},
     {"{table}{?format}", "table", "Table or view",
      "Columns, indexes, foreign keys; format=text: as SQL", "application/json"},
     {"{table}/rows{?contains,icontains,limit,offset,format}", "rows", "Rows of a table",

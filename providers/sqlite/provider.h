@@ -103,6 +103,7 @@ bool sqlite_job_may(sqlite_job *job, mcp_str table);
 
 /* The functions that run the jobs. */
 int sqlite_run_database(sqlite_conn *conn, sqlite_job *job);
+int sqlite_run_named(sqlite_conn *conn, sqlite_job *job); /* the database with `named` */
 int sqlite_run_table(sqlite_conn *conn, sqlite_job *job);
 int sqlite_run_rows(sqlite_conn *conn, sqlite_job *job);
 int sqlite_run_row(sqlite_conn *conn, sqlite_job *job);

@@ -147,6 +147,20 @@ static void check_find(void)
     forget(&found), forget(&wanted), forget(&listed);
 }
 
+/* Columns are found of tables that may be read alone. */
+static void check_columns(void)
+{
+    uris found = {.n = 0};
+    char params[2048];
+    all_pages(&found, true, "find_resources", "entries", "uri", "\"name\":\"wor\",\"limit\":3");
+    for (size_t i = 0; i < found.n; i++) {
+        snprintf(params, sizeof(params), "\"uri\":\"%s\"", found.items[i]);
+        if (!result_of(READ, params))
+            fail_msg("%s cannot be read", found.items[i]);
+    }
+    forget(&found);
+}
+
 /* read_resource gives what resources/read gives, or fails as it does. */
 static void check_read(const char *uri)
 {
@@ -248,6 +262,7 @@ static void check_all(mcp_loop *loop)
         set_rules(&p, sets[i].rules, sets[i].n);
         check_lists();
         check_find();
+        check_columns();
         check_reads();
         check_search();
     }
@@ -286,6 +301,8 @@ static void test_what_is_there(void **state)
     call("find_resources", "\"name\":\"sale\"");
     check_reply("find", p.reply,
                 (const char *const[5]){"\"kind\":\"resource\",\"uri\":\"sqlite://shop/sale\""});
+    call("find_resources", "\"name\":\"word\"");
+    check_reply("find", p.reply, (const char *const[5]){"customer: column word"});
     call("read_resource", "\"uri\":\"sqlite://shop/sale/row/1\"");
     check_reply("read", p.reply,
                 (const char *const[5]){"\"type\":\"text\",\"text\":\"{", "MARK(sale)"});

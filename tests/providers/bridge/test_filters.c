@@ -124,17 +124,22 @@ static void close_world(world *w)
     *w = (world){0};
 }
 
-static void search(world *w, const char *arguments)
+static void call(world *w, const char *tool, const char *arguments)
 {
     char text[600];
     snprintf(text, sizeof(text),
              "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"_meta\":{"
              "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
-             "\"io.modelcontextprotocol/clientCapabilities\":{}},\"name\":\"search_resources\","
+             "\"io.modelcontextprotocol/clientCapabilities\":{}},\"name\":\"%s\","
              "\"arguments\":{%s}}}",
-             arguments);
+             tool, arguments);
     w->reply[0] = w->uris[0] = 0;
     mcp_channel_receive(w->channel, 0, mcp_str_from(text), 0);
+}
+
+static void search(world *w, const char *arguments)
+{
+    call(w, "search_resources", arguments);
 }
 
 static void check(const world *w, const char *what, const char *const has[6])
@@ -233,6 +238,72 @@ static void test_cases(void **state)
     }
 }
 
+/* find_resources asks for names once, and says where more are. */
+static int read_names(mcp_request *req, mcp_str uri, const mcp_uri_match *match, void *user)
+{
+    world *w = user;
+    (void)match;
+    snprintf(w->uris + strlen(w->uris), sizeof(w->uris) - strlen(w->uris), "%.*s ", (int)uri.len,
+             uri.ptr);
+    return w->code ? mcp_reply_fail(req, w->code, "%s", w->message)
+                   : mcp_reply_text(req, w->answer);
+}
+
+static void test_names(void **state)
+{
+    static const char three[] =
+        "{\"named\":[{\"uri\":\"mem:a/t\",\"name\":\"t\",\"column\":\"x_id\","
+        "\"type\":\"text\"},{\"uri\":\"mem:a/u\",\"name\":\"u\",\"column\":"
+        "\"y_id\"},{\"name\":\"v\"}]}";
+    static const struct {
+        world w;
+        const char *arguments, *uris;
+        const char *has[6];
+    } cases[] = {
+        {{.answer = three},
+         "\"name\":\"_ID\"",
+         "mem:a/?named=_id ",
+         {"mem:a/t\\tt: column x_id text\\n", "mem:a/u\\tu: column y_id\\n", "!more columns"}},
+        {{.answer = three},
+         "\"name\":\"_id\",\"limit\":1",
+         "mem:a/?named=_id ",
+         {"x_id", "!y_id", "There are more columns", "read mem:a/?named=_id."}},
+        {{.answer = three},
+         "\"name\":\"_id\",\"under\":\"mem:a/u\"",
+         "mem:a/?named=_id ",
+         {"!x_id", "y_id"}},
+        {{.answer = three}, "\"name\":\"_id\",\"under\":\"mem:b\"", "", {"!x_id"}},
+        {{.answer = three}, "\"name\":\"*_id\"", "", {"!x_id"}},
+        {{.answer = three}, "\"name\":\"a/_id\"", "", {"!x_id"}},
+        {{.answer = three}, "\"name\":\"_id\",\"kind\":\"file\"", "", {"!x_id"}},
+        {{.answer = "{\"named\":[],\"more\":true}"},
+         "\"name\":\"_id\"",
+         "mem:a/?named=_id ",
+         {"read mem:a/?named=_id."}},
+        {{.answer = "none"}, "\"name\":\"_id\"", "mem:a/?named=_id ", {"Nothing was found"}},
+        {{.code = MCP_CODE_INTERNAL, .message = "late"},
+         "\"name\":\"_id\"",
+         "mem:a/?named=_id ",
+         {"could not be asked for; read mem:a/?named=_id."}},
+    };
+    static const mcp_resource root = {
+        .size = sizeof(root), .uri = "mem:a/", .name = "a", .read = read_names};
+    static const mcp_resource_template tmpl = {
+        .size = sizeof(tmpl), .uri_template = "mem:a/{?named}", .name = "a", .read = read_names};
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        world w = cases[i].w;
+        assert_int_equal(open_world(&w, NULL), MCP_OK);
+        assert_int_equal(mcp_server_add_resource(w.server, &root, &w, NULL), MCP_OK);
+        assert_int_equal(mcp_server_add_template(w.server, &tmpl, &w, NULL), MCP_OK);
+        call(&w, "find_resources", cases[i].arguments);
+        check(&w, cases[i].arguments, cases[i].has);
+        if (strcmp(w.uris, cases[i].uris) != 0)
+            fail_msg("%s: %s was read, not %s", cases[i].arguments, w.uris, cases[i].uris);
+        close_world(&w);
+    }
+}
+
 static void test_memory(void **state)
 {
     (void)state;
@@ -258,6 +329,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cases),
+        cmocka_unit_test(test_names),
         cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
