@@ -39,7 +39,11 @@ static bool put_input(common_buffer *to, const common_query_tool *t)
         "default 100\"},\"offset\":{\"type\":\"integer\",\"minimum\":0,\"maximum\":1000000000,"
         "\"description\":\"Rows to "
         "skip\"},\"max_tokens\":{\"type\":\"integer\",\"description\":\"Size of "
-        "the answer\"}}}"};
+        "the answer\"}",
+        t->explain ? ",\"explain\":{\"type\":\"boolean\",\"description\":\"The plan instead of "
+                     "the rows; the query is not run\"}"
+                   : "",
+        "}}"};
     bool ok = true;
     for (size_t i = 0; ok && i < sizeof(parts) / sizeof(*parts); i++)
         ok = common_put(to, parts[i]);
@@ -236,7 +240,8 @@ static int put_hint(mcp_request *req, const char *text, const char *next)
                                               .text = mcp_str_from(text), .meta = meta));
 }
 
-/* A client that shows its model the structured content alone gets the rows and the hint there. */
+/* A client that shows its model the structured content alone gets the rows and the hint there. Without a
+ * next call the hint is only a text. */
 static int reply_rows(mcp_request *req, mcp_json_writer *w, const char *hint, const char *next)
 {
     mcp_str json;
@@ -249,8 +254,19 @@ static int reply_rows(mcp_request *req, mcp_json_writer *w, const char *hint, co
         rc = structured ? mcp_reply_text(req, "See the structured content.")
                         : mcp_reply_str(req, json, NULL);
     if (rc == MCP_OK && hint && !structured)
-        rc = put_hint(req, hint, next);
+        rc = next ? put_hint(req, hint, next) : mcp_reply_text(req, hint);
     return rc == MCP_OK ? mcp_reply_structured(req, json) : rc;
+}
+
+int common_query_tool_explained(mcp_request *req, mcp_json_writer *w, const char *sentence)
+{
+    mcp_json_put_bool(w, "truncated", false);
+    return reply_rows(req, w, sentence, NULL);
+}
+
+bool common_query_tool_explains(const mcp_json *arguments)
+{
+    return mcp_json_bool(mcp_json_get(arguments, "explain"), false);
 }
 
 int common_query_tool_reply(mcp_request *req, const mcp_allocator *alloc, const mcp_json *arguments,

@@ -30,6 +30,7 @@ typedef struct common_query_tool {
     const char *places;   /* how a statement refers to parameters, for example "?1, ?2" */
     const char *json;     /* a description of `parameters_json` */
     const char *tables;   /* the table that lists the tables */
+    bool explain;         /* it can show the plan of a query instead of its rows */
     int (*call)(mcp_request *req, const mcp_json *arguments, void *user);
     void *user;
 } common_query_tool;
@@ -63,5 +64,12 @@ size_t common_query_tool_size(mcp_str value, size_t longest);
  * MCP_ELIMIT if the writer has reached its limit. */
 int common_query_tool_reply(mcp_request *req, const mcp_allocator *alloc, const mcp_json *arguments,
                             mcp_json_writer *w, size_t rows, bool more);
+
+/* Replies with a plan, whose rows are in `w`, an object that is still open, and a sentence about it in an
+ * item of its own. Returns the same. */
+int common_query_tool_explained(mcp_request *req, mcp_json_writer *w, const char *sentence);
+
+/* Returns whether the call asks for a plan. */
+bool common_query_tool_explains(const mcp_json *arguments);
 
 #endif

@@ -66,6 +66,7 @@ static int add_all(common_source *s, common_offer offer, const char *tool, mcp_e
     t.module = kind->provider.name;
     t.database = s->name;
     t.prefix = s->prefix;
+    t.explain = s->explain;
     t.user = s;
     return common_query_tool_add(&t, offer, &s->alloc, error);
 }

@@ -66,6 +66,7 @@ struct common_source {
     mcp_allocator alloc;
     mcp_server *server;
     char *name, *prefix; /* "sqlite://NAME/" */
+    bool explain;        /* the query tool shows plans; set before mounting */
     common_queries queries;
 
     /* State of watching. */

@@ -114,6 +114,7 @@ void postgres_job_finish(postgres_job *j, int outcome)
 {
     postgres_table_release(&j->s->base.alloc, j->table);
     mcp_json_writer_free(j->json);
+    mcp_json_free(j->plan);
     postgres_sql_free(&j->sql);
     postgres_sql_free(&j->text);
     postgres_sql_free(&j->left);

@@ -37,6 +37,7 @@ typedef struct mcp_postgres_options {
                               * requests use the role of `conninfo` */
 
     const mcp_allocator *allocator; /* also called from the host's worker threads */
+    bool explain; /* the query tool can show the plan of a query instead of its rows */
 } mcp_postgres_options;
 
 /* Mounts the database. The server's host needs timers, descriptors and workers. A database that

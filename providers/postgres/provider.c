@@ -258,6 +258,10 @@ static int set_callers(postgres *s, const mcp_postgres_options *o, mcp_error *er
     if (s->superuser)
         return common_refuse(error, MCP_EINVAL, "run_as",
                              "the login role must not be a superuser; remove \"superuser\"");
+    if (o->explain)
+        return common_refuse(error, MCP_EINVAL, "run_as",
+                             "there are no plans with roles of callers, because planning runs "
+                             "functions that are marked immutable; remove \"explain\"");
     if (s->writes.n && !s->callers.own_login)
         return common_query_refuse(error, s->writes.query[0].name,
                                    "with run_as, \"write\" needs \"own_login\", because a trigger "
@@ -295,6 +299,7 @@ static int make_source(mcp_server *server, const mcp_host *host, const mcp_postg
     s->connections = (size_t)o->connections;
     s->poll_ms = o->poll_ms;
     s->superuser = o->superuser;
+    s->base.explain = o->explain;
     s->tables.alloc = s->base.alloc;
     postgres_sql_init(&s->check.sql, &s->base.alloc);
     if (host)
@@ -361,6 +366,7 @@ static int read_options(const char *conninfo, const mcp_json *json, const char *
                                .poll_ms = common_number(json, "poll_ms"),
                                .superuser = mcp_json_bool(mcp_json_get(json, "superuser"), false),
                                .queries = mcp_json_get(json, "queries"),
+                               .explain = mcp_json_bool(mcp_json_get(json, "explain"), false),
                                .run_as = mcp_json_get(json, "run_as"),
                                .allocator = allocator};
     return common_text(json, "tool", tool, COMMON_TOOL_NAME + 1, &ret->tool, error);

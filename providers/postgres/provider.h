@@ -97,7 +97,8 @@ struct postgres_job {
     char number[24];     /* a value of a statement */
     mcp_str name, value; /* of a completion */
     const void *own;
-    common_near *near; /* for an error of a statement; see meant.c */
+    common_near *near;  /* for an error of a statement; see meant.c */
+    mcp_json_doc *plan; /* see explain.c */
     const char *hint;
 
     bool in_handler, finished;
@@ -218,6 +219,11 @@ void postgres_put_row(postgres_job *j, const PGresult *r);
 
 /* Runs a statement with the parameters of the op, and replies or makes the job fail. */
 void postgres_run_outside(postgres_job *j, mcp_str sql);
+
+/* The same, for the plan of a query instead of its rows; see explain.c. */
+void postgres_run_explain(postgres_job *j, mcp_str sql);
+/* Ends the job after a statement from outside: with its result, or with an error. */
+void postgres_end_statement(postgres_job *j, int rc);
 
 /* Ends the job with the error of the caller's own statement; see meant.c. */
 void postgres_fail_statement(postgres_job *j);

@@ -226,7 +226,7 @@ static void reply_result(postgres_job *j)
         postgres_job_finish(j, rc);
 }
 
-static void end_result(postgres_job *j, int rc)
+void postgres_end_statement(postgres_job *j, int rc)
 {
     bool too_large = rc == MCP_EREMOTE && strstr(j->op.text, "a row of ");
     if (rc == MCP_ELIMIT || too_large) {
@@ -288,5 +288,5 @@ void postgres_run_outside(postgres_job *j, mcp_str sql)
     j->op.alone = sql.ptr;
     j->op.statement = 0;
     j->op.fetch = is == POSTGRES_QUERY ? j->limit + 1 : 0;
-    postgres_job_run(j, NULL, put_result_row, end_result);
+    postgres_job_run(j, NULL, put_result_row, postgres_end_statement);
 }

@@ -55,7 +55,9 @@ static void run(postgres_job *j)
         return;
     bool ok = set_values(j, values);
     mcp_json_free(doc);
-    if (ok)
+    if (ok && common_query_tool_explains(j->own))
+        postgres_run_explain(j, (mcp_str){text, sql.len});
+    else if (ok)
         postgres_run_outside(j, (mcp_str){text, sql.len});
 }
 

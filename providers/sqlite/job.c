@@ -153,8 +153,9 @@ static int failed(const sqlite_job *j)
 
 static int reply_rows_of_tool(const sqlite_job *j)
 {
-    int rc =
-        common_query_tool_reply(j->req, &j->s->base.alloc, j->given, j->json, j->rows, j->more);
+    int rc = j->explained ? common_query_tool_explained(j->req, j->json, j->message)
+                          : common_query_tool_reply(j->req, &j->s->base.alloc, j->given, j->json,
+                                                    j->rows, j->more);
     return rc == MCP_ELIMIT ? fail(j, MCP_CODE_INTERNAL, TOO_LARGE) : rc;
 }
 
@@ -189,7 +190,7 @@ static int reply(const sqlite_job *j)
 
 static void reset(sqlite_job *j)
 {
-    j->found = j->too_large = j->more = false;
+    j->found = j->too_large = j->more = j->explained = false;
     j->rows = 0;
     j->code = 0;
     j->size = 0;

@@ -143,6 +143,7 @@ static int make(mcp_server *server, const mcp_sqlite_options *given, sqlite **re
     s->max_read = (size_t)o->max_read;
     s->answer_tokens = (size_t)o->answer_tokens;
     s->timeout_ms = o->timeout_ms;
+    s->base.explain = o->explain;
     common_buffer_init(&s->cached.texts, &s->base.alloc);
     sqlite_file_init(&s->file, &s->base.alloc);
     s->file.max_value = s->max_read < INT_MAX / 2 ? s->max_read : INT_MAX / 2;
@@ -199,6 +200,7 @@ static int read_options(const char *path, const mcp_json *json, const char *name
                                 .answer_tokens = common_number(json, "answer_tokens"),
                                 .timeout_ms = common_number(json, "timeout_ms"),
                                 .queries = mcp_json_get(json, "queries"),
+                                .explain = mcp_json_bool(mcp_json_get(json, "explain"), false),
                                 .allocator = allocator};
     return common_text(json, "tool", tool, COMMON_TOOL_NAME + 1, &ret->tool, error);
 }

@@ -66,8 +66,9 @@ struct sqlite_job {
     /* The result. */
     size_t rows; /* of a statement, and whether there are more */
     bool more;
-    bool found; /* false if the resource does not exist */
-    int code;   /* error code if the request is invalid, otherwise 0 */
+    bool explained; /* they are a plan, about which `message` is a sentence */
+    bool found;     /* false if the resource does not exist */
+    int code;       /* error code if the request is invalid, otherwise 0 */
     char message[400 + COMMON_NEAR_WORDS];
     bool too_large; /* a value is too large; `size` is its size, or 0 if unknown */
     sqlite3_int64 size;
@@ -110,6 +111,7 @@ int sqlite_run_row(sqlite_conn *conn, sqlite_job *job);
 int sqlite_run_cell(sqlite_conn *conn, sqlite_job *job);
 int sqlite_run_saved(sqlite_conn *conn, sqlite_job *job);
 int sqlite_run_sql(sqlite_conn *conn, sqlite_job *job);
+int sqlite_run_explain(sqlite_conn *conn, sqlite_job *job);
 
 /* Callbacks for mcp_provider and mcp_resource_template. */
 int sqlite_list(mcp_request *req, mcp_str cursor, size_t max, void *user);
@@ -167,6 +169,9 @@ int sqlite_filter_row(const sqlite_filter *filter, sqlite_conn *conn, sqlite3_st
 
 /* Checks each saved query if the database is available. */
 int sqlite_saved_check(sqlite *s, mcp_error *error);
+
+/* Prepares a statement from a client. If the job fails, *ret stays NULL. Returns SQLite's code. */
+int sqlite_prepare_query(sqlite_conn *conn, sqlite_job *job, mcp_str sql, sqlite3_stmt **ret);
 
 /* Makes the request fail with the error of the caller's own statement, which could not be prepared;
  * see meant.c. Returns SQLite's code. */

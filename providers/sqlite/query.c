@@ -16,8 +16,7 @@ enum {
     LONGEST_TEXT = 64 << 10,
 };
 
-/* Prepares a statement from a client. If the job fails, *ret stays NULL. Returns SQLite's code. */
-static int prepare_query(sqlite_conn *c, sqlite_job *j, mcp_str sql, sqlite3_stmt **ret)
+int sqlite_prepare_query(sqlite_conn *c, sqlite_job *j, mcp_str sql, sqlite3_stmt **ret)
 {
     char why[256];
     if (sql.len > LONGEST_SQL || memchr(sql.ptr, 0, sql.len))
@@ -227,7 +226,7 @@ int sqlite_run_sql(sqlite_conn *c, sqlite_job *j)
 {
     bool ok = false;
     sqlite3_stmt *stmt = NULL;
-    int rc = prepare_query(c, j, j->sql, &stmt);
+    int rc = sqlite_prepare_query(c, j, j->sql, &stmt);
     if (rc == SQLITE_OK && stmt)
         rc = bind_arguments(j, stmt, &ok);
     if (rc == SQLITE_OK && stmt && ok)
@@ -283,7 +282,7 @@ int sqlite_run_saved(sqlite_conn *c, sqlite_job *j)
         return SQLITE_OK;
     if (!common_query_takes(j->saved, j->target.param, j->target.n_param, &j->as_text, why))
         return sqlite_job_fail(j, MCP_CODE_INVALID_PARAMS, "%s", why);
-    int rc = prepare_query(c, j, mcp_str_from(j->saved->sql), &stmt);
+    int rc = sqlite_prepare_query(c, j, mcp_str_from(j->saved->sql), &stmt);
     bool ok = stmt != NULL;
     for (size_t i = 0; ok && rc == SQLITE_OK && i < j->saved->n_parameter; i++)
         ok = bind_saved(j, stmt, &j->saved->parameter[i], &rc);

@@ -18,7 +18,7 @@ static int call(mcp_request *req, const mcp_json *arguments, void *user)
         return mcp_reply_tool_error(req, "%s", why);
     if (rc != MCP_OK)
         return rc;
-    j->run = sqlite_run_sql;
+    j->run = common_query_tool_explains(arguments) ? sqlite_run_explain : sqlite_run_sql;
     j->as_tool = true;
     j->sql = (mcp_str){text, sql.len};
     j->given = arguments;
