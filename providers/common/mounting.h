@@ -86,23 +86,25 @@ enum {
 
 /* The schema of a database's options. `more` has the provider's own members with a comma at the
  * end, `queries` is COMMON_QUERIES_SCHEMA(). */
-#define COMMON_DATABASE_SCHEMA(more, queries)                                                 \
-    "{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{"                    \
-    "\"max_rows\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":100000,"                    \
-    "\"description\":\"Maximum rows in one result; default 1000\"},"                          \
-    "\"max_bytes\":{\"type\":\"integer\",\"minimum\":1024,\"maximum\":67108864,"              \
-    "\"description\":\"Maximum bytes of rows in one result; default 1048576\"},"              \
-    "\"max_read\":{\"type\":\"integer\",\"minimum\":1024,\"maximum\":67108864,"               \
-    "\"description\":\"Maximum bytes of a value in one read; default 10485760\"},"            \
-    "\"timeout_ms\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":3600000,"                 \
-    "\"description\":\"Maximum time for one request; default 5000\"}," more                   \
-    "\"answer_tokens\":{\"type\":\"integer\",\"minimum\":100,\"maximum\":100000,"             \
-    "\"description\":\"Maximum tokens (of four bytes) in an answer of the tool; default "     \
-    "10000\"},"                                                                               \
-    "\"explain\":{\"type\":\"boolean\",\"description\":\"The tool shows the plan of a query " \
-    "instead of its rows, with the argument explain; default false\"},"                       \
-    "\"tool\":{\"type\":\"string\",\"maxLength\":128,"                                        \
-    "\"description\":\"Name of the tool for queries; default query_MODULE_NAME; empty: "      \
+#define COMMON_DATABASE_SCHEMA(more, queries)                                                   \
+    "{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{"                      \
+    "\"max_rows\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":100000,"                      \
+    "\"description\":\"Maximum rows in one result; default 1000\"},"                            \
+    "\"max_bytes\":{\"type\":\"integer\",\"minimum\":1024,\"maximum\":67108864,"                \
+    "\"description\":\"Maximum bytes of rows in one result; default 1048576\"},"                \
+    "\"max_read\":{\"type\":\"integer\",\"minimum\":1024,\"maximum\":67108864,"                 \
+    "\"description\":\"Maximum bytes of a value in one read; default 10485760\"},"              \
+    "\"timeout_ms\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":3600000,"                   \
+    "\"description\":\"Maximum time for one request; default 5000\"}," more                     \
+    "\"answer_tokens\":{\"type\":\"integer\",\"minimum\":100,\"maximum\":100000,"               \
+    "\"description\":\"Maximum tokens (of four bytes) in an answer of the tool; default "       \
+    "10000\"},"                                                                                 \
+    "\"explain\":{\"type\":\"boolean\",\"description\":\"The tool shows the plan of a query "   \
+    "instead of its rows, with the argument explain; default false\"},"                         \
+    "\"sample_rows\":{\"type\":\"boolean\",\"description\":\"The page of a table has three of " \
+    "its rows; default false\"},"                                                               \
+    "\"tool\":{\"type\":\"string\",\"maxLength\":128,"                                          \
+    "\"description\":\"Name of the tool for queries; default query_MODULE_NAME; empty: "        \
     "none\"}," queries "}}"
 
 #endif

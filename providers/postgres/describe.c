@@ -189,7 +189,7 @@ static int put_table(postgres_op *op, const PGresult *r)
     put_raw(w, "partitions", r, 12);
     put_raw(w, "estimate", r, 13);
     put_resources(j, !PQgetisnull(r, 0, 3));
-    mcp_json_end(w);
+    j->is_row = strstr(PQgetvalue(r, 0, 0), "table") && !strstr(PQgetvalue(r, 0, 0), "foreign");
     return MCP_OK;
 }
 
@@ -203,6 +203,14 @@ static void end_one(postgres_job *j, int rc)
         postgres_job_missing(j);
     else
         postgres_job_reply_json(j);
+}
+
+static void end_table(postgres_job *j, int rc)
+{
+    if (rc == MCP_OK && j->rows)
+        postgres_end_page(j, j->is_row);
+    else
+        end_one(j, rc);
 }
 
 /* ---- JSON: functions ------------------------------------------------------------------------- */
@@ -228,7 +236,7 @@ static int put_function(postgres_op *op, const PGresult *r)
 static const described things = {postgres_things_names, postgres_things_text, postgres_things_json,
                                  put_thing, end_things};
 static const described table = {postgres_table_names, postgres_table_text, postgres_table_json,
-                                put_table, end_one};
+                                put_table, end_table};
 static const described function = {postgres_function_names, postgres_function_text,
                                    postgres_function_json, put_function, end_one};
 

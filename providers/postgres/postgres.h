@@ -37,7 +37,8 @@ typedef struct mcp_postgres_options {
                               * requests use the role of `conninfo` */
 
     const mcp_allocator *allocator; /* also called from the host's worker threads */
-    bool explain; /* the query tool can show the plan of a query instead of its rows */
+    bool explain;     /* the query tool can show the plan of a query instead of its rows */
+    bool sample_rows; /* the page of a table has three of its rows */
 } mcp_postgres_options;
 
 /* Mounts the database. The server's host needs timers, descriptors and workers. A database that

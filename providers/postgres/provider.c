@@ -300,6 +300,7 @@ static int make_source(mcp_server *server, const mcp_host *host, const mcp_postg
     s->poll_ms = o->poll_ms;
     s->superuser = o->superuser;
     s->base.explain = o->explain;
+    s->sample_rows = o->sample_rows;
     s->tables.alloc = s->base.alloc;
     postgres_sql_init(&s->check.sql, &s->base.alloc);
     if (host)
@@ -353,22 +354,23 @@ static int read_options(const char *conninfo, const mcp_json *json, const char *
                         const mcp_allocator *allocator, char tool[COMMON_TOOL_NAME + 1],
                         mcp_postgres_options *ret, mcp_error *error)
 {
-    *ret =
-        (mcp_postgres_options){.size = sizeof(*ret),
-                               .conninfo = conninfo,
-                               .name = name,
-                               .max_rows = common_number(json, "max_rows"),
-                               .answer_tokens = common_number(json, "answer_tokens"),
-                               .max_bytes = common_number(json, "max_bytes"),
-                               .max_read = common_number(json, "max_read"),
-                               .timeout_ms = common_number(json, "timeout_ms"),
-                               .connections = common_number(json, "connections"),
-                               .poll_ms = common_number(json, "poll_ms"),
-                               .superuser = mcp_json_bool(mcp_json_get(json, "superuser"), false),
-                               .queries = mcp_json_get(json, "queries"),
-                               .explain = mcp_json_bool(mcp_json_get(json, "explain"), false),
-                               .run_as = mcp_json_get(json, "run_as"),
-                               .allocator = allocator};
+    *ret = (mcp_postgres_options){
+        .size = sizeof(*ret),
+        .conninfo = conninfo,
+        .name = name,
+        .max_rows = common_number(json, "max_rows"),
+        .answer_tokens = common_number(json, "answer_tokens"),
+        .max_bytes = common_number(json, "max_bytes"),
+        .max_read = common_number(json, "max_read"),
+        .timeout_ms = common_number(json, "timeout_ms"),
+        .connections = common_number(json, "connections"),
+        .poll_ms = common_number(json, "poll_ms"),
+        .superuser = mcp_json_bool(mcp_json_get(json, "superuser"), false),
+        .queries = mcp_json_get(json, "queries"),
+        .sample_rows = mcp_json_bool(mcp_json_get(json, "sample_rows"), false),
+        .explain = mcp_json_bool(mcp_json_get(json, "explain"), false),
+        .run_as = mcp_json_get(json, "run_as"),
+        .allocator = allocator};
     return common_text(json, "tool", tool, COMMON_TOOL_NAME + 1, &ret->tool, error);
 }
 

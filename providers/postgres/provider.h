@@ -50,7 +50,7 @@ struct postgres {
     char *conninfo;
     size_t max_rows, max_bytes, max_read, answer_tokens, connections;
     uint64_t timeout_ms, poll_ms;
-    bool superuser;
+    bool superuser, sample_rows;
     postgres_pool *pool;
     postgres_tables tables; /* as the login role sees them; unused with callers */
     postgres_callers callers;
@@ -176,6 +176,11 @@ bool postgres_has_key(const postgres_table *t);
  * finds a row by its key, with the parameters $1, $2, … */
 void postgres_put_columns(postgres_sql *sql, const postgres_table *t, const postgres_column *only);
 void postgres_put_where_key(postgres_sql *sql, const postgres_table *t);
+/* Writes a value of a row of j->table; one longer than `longest` is its size and URI. */
+void postgres_put_cell(postgres_job *j, const PGresult *r, int at, size_t longest);
+/* Ends the page of a table, an object that is still open, after its sample rows. `table`: it is one, and no
+ * view or foreign table. See sample.c. */
+void postgres_end_page(postgres_job *j, bool table);
 /* Appends the condition j->contains to the statement of the job, after the conditions on columns. Returns
  * false if there is no memory; see contains.c. */
 bool postgres_put_contains(postgres_job *j);

@@ -98,7 +98,7 @@ static void put_elsewhere(postgres_job *j, const PGresult *r, int at)
     j->size += 200;
 }
 
-static void put_value(postgres_job *j, const PGresult *r, int at, size_t longest)
+void postgres_put_cell(postgres_job *j, const PGresult *r, int at, size_t longest)
 {
     if (!postgres_put_value(j->json, r, at, longest, &j->size))
         put_elsewhere(j, r, at);
@@ -175,7 +175,7 @@ static int put_row(postgres_op *op, const PGresult *r)
     mcp_json_begin_object(j->json);
     for (size_t i = 0; i < j->table->n_column; i++) {
         mcp_json_key(j->json, j->table->column[i].name);
-        put_value(j, r, (int)i, LONGEST_IN_ROW);
+        postgres_put_cell(j, r, (int)i, LONGEST_IN_ROW);
     }
     mcp_json_end(j->json);
     j->rows++;
@@ -327,7 +327,7 @@ static int put_page_row(postgres_op *op, const PGresult *r)
     }
     mcp_json_begin_array(j->json);
     for (size_t i = 0; i < j->table->n_column; i++)
-        put_value(j, r, (int)i, LONGEST_IN_ROWS);
+        postgres_put_cell(j, r, (int)i, LONGEST_IN_ROWS);
     mcp_json_end(j->json);
     j->rows++;
     return MCP_OK;

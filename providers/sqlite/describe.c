@@ -284,6 +284,8 @@ static int put_table(sqlite_conn *c, sqlite_job *j, const sqlite_table *t,
         put_text(w, "sql", t->sql);
     if (rc == SQLITE_OK)
         rc = put_resources(c, j, t);
+    if (rc == SQLITE_OK)
+        rc = sqlite_put_sample(c, j, t);
     mcp_json_end(w);
     return rc;
 }

@@ -144,6 +144,7 @@ static int make(mcp_server *server, const mcp_sqlite_options *given, sqlite **re
     s->answer_tokens = (size_t)o->answer_tokens;
     s->timeout_ms = o->timeout_ms;
     s->base.explain = o->explain;
+    s->sample_rows = o->sample_rows;
     common_buffer_init(&s->cached.texts, &s->base.alloc);
     sqlite_file_init(&s->file, &s->base.alloc);
     s->file.max_value = s->max_read < INT_MAX / 2 ? s->max_read : INT_MAX / 2;
@@ -191,17 +192,19 @@ static int read_options(const char *path, const mcp_json *json, const char *name
                         const mcp_allocator *allocator, char tool[COMMON_TOOL_NAME + 1],
                         mcp_sqlite_options *ret, mcp_error *error)
 {
-    *ret = (mcp_sqlite_options){.size = sizeof(*ret),
-                                .path = path,
-                                .name = name,
-                                .max_rows = common_number(json, "max_rows"),
-                                .max_bytes = common_number(json, "max_bytes"),
-                                .max_read = common_number(json, "max_read"),
-                                .answer_tokens = common_number(json, "answer_tokens"),
-                                .timeout_ms = common_number(json, "timeout_ms"),
-                                .queries = mcp_json_get(json, "queries"),
-                                .explain = mcp_json_bool(mcp_json_get(json, "explain"), false),
-                                .allocator = allocator};
+    *ret =
+        (mcp_sqlite_options){.size = sizeof(*ret),
+                             .path = path,
+                             .name = name,
+                             .max_rows = common_number(json, "max_rows"),
+                             .max_bytes = common_number(json, "max_bytes"),
+                             .max_read = common_number(json, "max_read"),
+                             .answer_tokens = common_number(json, "answer_tokens"),
+                             .timeout_ms = common_number(json, "timeout_ms"),
+                             .queries = mcp_json_get(json, "queries"),
+                             .sample_rows = mcp_json_bool(mcp_json_get(json, "sample_rows"), false),
+                             .explain = mcp_json_bool(mcp_json_get(json, "explain"), false),
+                             .allocator = allocator};
     return common_text(json, "tool", tool, COMMON_TOOL_NAME + 1, &ret->tool, error);
 }
 

@@ -45,6 +45,7 @@ typedef struct sqlite {
     sqlite_conn *near; /* connection of the server's thread */
     size_t max_rows, max_bytes, max_read, answer_tokens;
     uint64_t timeout_ms;
+    bool sample_rows;
     sqlite_state last; /* while watched, the state at the last check */
 } sqlite;
 
@@ -155,6 +156,10 @@ void sqlite_put_column(sqlite3_str *sql, const sqlite_column *column, bool probe
 /* Loads the target's table. *ret is NULL if it does not exist or its keys have another
  * number of parts. */
 int sqlite_load_keyed(sqlite_conn *conn, const sqlite_job *job, sqlite_table **ret);
+
+/* Writes the first rows of the table as members of the open object, if the source has this option and the
+ * caller may read its rows. Returns SQLite's code. */
+int sqlite_put_sample(sqlite_conn *conn, sqlite_job *job, const sqlite_table *t);
 
 /* What a value of each row of a page must contain; see contains.c. */
 typedef struct sqlite_filter sqlite_filter;

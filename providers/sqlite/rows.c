@@ -414,6 +414,53 @@ static int put_page(sqlite_row *r, const page *p)
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
+/* ---- sample rows ----------------------------------------------------------------------------- */
+
+static bool may_read_rows(sqlite_job *j, const sqlite_table *t)
+{
+    sqlite3_str *made = sqlite3_str_new(NULL);
+    sqlite_target rows = {.kind = SQLITE_KIND_ROWS, .table = mcp_str_from(t->name)};
+    sqlite_uri_put(made, j->s->base.prefix, &rows);
+    char *uri = sqlite3_str_finish(made);
+    bool may = uri && (!j->asking.needed || common_asking_may(&j->asking, mcp_str_from(uri)));
+    sqlite3_free(uri);
+    return may;
+}
+
+static int put_sample(sqlite_row *r)
+{
+    int rc;
+    mcp_json_put_object(r->job->json, "sample");
+    put_columns(r);
+    mcp_json_put_array(r->job->json, "rows");
+    while ((rc = sqlite3_step(r->stmt)) == SQLITE_ROW)
+        if ((rc = put_values(r)) != SQLITE_OK)
+            break;
+    mcp_json_end(r->job->json);
+    mcp_json_end(r->job->json);
+    return rc == SQLITE_DONE || (rc & 0xff) == SQLITE_TOOBIG ? SQLITE_OK : rc;
+}
+
+/* Only of ordinary tables: a view may take long. Rows may have generated columns, which are read on
+ * workers alone. */
+int sqlite_put_sample(sqlite_conn *c, sqlite_job *j, const sqlite_table *t)
+{
+    enum { ROWS = 3, LONGEST = 200 };
+    page p = {.limit = ROWS - 1}; /* the statement returns one more */
+    sqlite_row r = {.conn = c, .job = j, .table = t, .longest = LONGEST};
+    if (!j->s->sample_rows || t->kind != SQLITE_IS_TABLE || !may_read_rows(j, t))
+        return SQLITE_OK;
+    int rc = sqlite_not_here(c);
+    if (rc == SQLITE_OK)
+        rc = prepare_page(&r, &p);
+    if (rc == SQLITE_OK)
+        rc = bind_page(&r, &p);
+    if (rc == SQLITE_OK)
+        rc = put_sample(&r);
+    sqlite3_finalize(r.stmt);
+    return rc;
+}
+
 static int page_of(sqlite_conn *c, sqlite_job *j, const sqlite_table *t, const page *p, bool probed)
 {
     sqlite_row r = {.conn = c, .job = j, .table = t, .probed = probed, .longest = LONGEST_IN_ROWS};

@@ -31,7 +31,8 @@ typedef struct mcp_sqlite_options {
     const mcp_json *queries; /* saved queries, as in mcp_sqlite_schema; NULL means none */
 
     const mcp_allocator *allocator; /* also called from the host's worker threads */
-    bool explain; /* the query tool can show the plan of a query instead of its rows */
+    bool explain;     /* the query tool can show the plan of a query instead of its rows */
+    bool sample_rows; /* the page of a table has three of its rows */
 } mcp_sqlite_options;
 
 /* Checks that the file exists and is a database, then mounts it. Watching uses the timers and
