@@ -203,8 +203,9 @@ static int put_summary(bridge_walk *w)
     static const char *const names[SEARCH_SKIPS] = {"binary", "large", "slow", "unreadable"};
     const search_results *r = &w->results;
     char text[200];
-    int n = snprintf(text, sizeof(text), "%s%zu %s searched", r->count ? "" : "Nothing was found. ",
-                     r->searched, r->searched == 1 ? "file" : "files");
+    const char *nothing = w->cursor.len || r->ends.len ? "Nothing so far. " : "Nothing was found. ";
+    int n = snprintf(text, sizeof(text), "%s%zu %s searched", r->count ? "" : nothing, r->searched,
+                     r->searched == 1 ? "file" : "files");
     for (search_skip i = 0; i < SEARCH_SKIPS; i++)
         if (r->skipped[i])
             n += snprintf(text + n, sizeof(text) - (size_t)n, ", %zu %s", r->skipped[i], names[i]);

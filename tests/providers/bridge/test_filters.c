@@ -222,7 +222,7 @@ static void test_cases(void **state)
         {{.code = MCP_CODE_INTERNAL, .message = "It took too long"},
          "\"query\":\"a Thing\"",
          "mem:rows?contains=a%20Thing ",
-         {"\"searched\":0", "\"partial\":[\"mem:rows?contains=a%20Thing\"]",
+         {"\"Nothing so far. 0 files searched", "\"partial\":[\"mem:rows?contains=a%20Thing\"]",
           "the rest begins at: mem:rows?contains=a%20Thing. The reason: It took too long.",
           "!unreadable"}},
     };
