@@ -17,12 +17,12 @@
 #include "secret.h"
 
 enum {
-    BATCH = 512,          /* spans that are sent at once, without waiting for more */
-    WAIT_MS = 2000,       /* how long others wait */
-    SEND_MS = 10000,      /* how long the collector may take */
-    STOP_MS = 2000,       /* how long the end may take */
-    TRIES = 4,            /* of one batch */
-    ANSWER_BYTES = 65536, /* of which a partial success is read */
+    BATCH = 512,               /* spans that are sent at once, without waiting for more */
+    WAIT_MS = 2000,            /* how long others wait */
+    SEND_MS = 10000,           /* how long the collector may take */
+    STOP_MS = 2000,            /* how long the end may take */
+    TRIES = 4,                 /* of one batch */
+    ANSWER_BYTES = 65536,      /* of which a partial success is read */
     METHOD_NOT_FOUND = -32601, /* of JSON-RPC */
     NAME_ROOM = 128,
     URI_ROOM = 256,
