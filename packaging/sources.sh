@@ -79,3 +79,12 @@ sources_unpack() { # package, release
         echo "$version" >"../$1.version"
     )
 }
+
+# Prints the licence of a source: Debian's file about its copyright, or the project's own.
+sources_licence() { # package
+    for from in "$sources/$1"/debian/copyright "$sources/$1"/LICENSE* "$sources/$1"/COPYING*; do
+        [ ! -f "$from" ] || { cat "$from"; return; }
+    done
+    echo "the source of $1 has no licence" >&2
+    return 1
+}

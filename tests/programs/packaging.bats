@@ -12,6 +12,7 @@ setup() {
             printf '#!/bin/sh\necho "%s of %s:" "$@"; exit 7\n' "$program" "$machine" >static/$machine/$program
             chmod +x static/$machine/$program
             printf 'zlib\t1.3.1\tZlib\n' | "$source/packaging/parts-list" $program static/$machine/$program >static/$machine/$program.spdx.json
+            echo "zlib: Copyright" >static/$machine/$program.licences.txt
         done
     done
     "$source/packaging/registries" '9.8.7~rc6' static made
@@ -34,6 +35,7 @@ setup() {
     run -7 node_modules/.bin/mcpd 'a b' --c
     [ "$output" = "mcpd of $machine: a b --c" ]
     jq -e '.scripts == null' node_modules/@libmcp/mcpd*/package.json
+    grep Copyright node_modules/@libmcp/mcpd-$node/LICENCES.txt
     # another machine: one line that says what to do
     rm -r node_modules/@libmcp/mcpd-$node
     run -1 node_modules/.bin/mcpd
@@ -50,6 +52,7 @@ setup() {
         run -7 env/bin/$name 'a b'
         [ "$output" = "mcpd of $machine: a b" ]
     done
+    grep Copyright env/lib/python3*/site-packages/libmcp_mcpd-*.dist-info/LICENCES.txt
     ln -s "$PWD/env/bin/libmcp-mcpd" linked # as uv and pipx do
     run -7 ./linked x
     rm made/pypi/*manylinux*
@@ -65,6 +68,7 @@ setup() {
     [ "$(jq -r '.server.mcp_config.command' manifest.json)" = '${__dirname}/server/mcpd' ]
     jq -e '.server.mcp_config.args == ["--resource-tools", "${user_config.folders}"] and .user_config.folders.multiple' manifest.json
     cmp server/mcpd ../static/$machine/mcpd
+    grep Copyright LICENCES.txt
     # hosts unpack the mode from the archive
     python3 -c "import zipfile; assert zipfile.ZipFile('../made/mcpb/mcpd-$node-9.8.7-rc.6.mcpb').getinfo('server/mcpd').external_attr >> 16 == 0o100755"
     sum=$(sha256sum <../made/mcpb/mcpd-$node-9.8.7-rc.6.mcpb | cut -d' ' -f1)
