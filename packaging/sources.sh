@@ -59,24 +59,31 @@ sources_download() { # package, release, option...
 }
 
 # Unpacks a source package with Debian's patches into $sources/PACKAGE, security updates included; the upstream source
-# without the patches if the archives have no version in full. Writes the version to $sources/PACKAGE.version.
-sources_unpack() { # package, release
+# without the patches if the archives have no version in full; that of a later named release if they have no source of the
+# first one. Writes the version to $sources/PACKAGE.version.
+sources_unpack() { # package, release...
     [ ! -e "$sources/$1.version" ] || return 0
     rm -rf "${sources:?}/$1" "$sources/$1.files"
     mkdir -p "$sources/$1.files"
     (
         cd "$sources/$1.files" || exit 1
-        if version=$(sources_download "$1" "$2"); then
-            dpkg-source --no-check -x "$(ls -- *_"${version#*:}".dsc)" "../$1" >/dev/null
-        elif version=$(sources_download "$1" "$2" --tar-only); then
-            mkdir -p "../$1"
-            tar -xf "$(ls -- *.orig.tar.* | grep -v '\.asc$' | head -n 1)" -C "../$1" --strip-components=1
-            version="$version, without Debian's patches"
-        else
-            echo "the archives have no source of $1" >&2
-            exit 1
-        fi
-        echo "$version" >"../$1.version"
+        unpacked=$1
+        shift
+        for suite in "$@"; do
+            if version=$(sources_download "$unpacked" "$suite"); then
+                dpkg-source --no-check -x "$(ls -- *_"${version#*:}".dsc)" "../$unpacked" >/dev/null
+            elif version=$(sources_download "$unpacked" "$suite" --tar-only); then
+                mkdir -p "../$unpacked"
+                tar -xf "$(ls -- *.orig.tar.* | grep -v '\.asc$' | head -n 1)" -C "../$unpacked" --strip-components=1
+                version="$version, without Debian's patches"
+            else
+                continue
+            fi
+            echo "$version" >"../$unpacked.version"
+            exit 0
+        done
+        echo "the archives have no source of $unpacked" >&2
+        exit 1
     )
 }
 
