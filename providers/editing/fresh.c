@@ -1,6 +1,7 @@
 /* fresh.c: see fresh.h. */
 #define _GNU_SOURCE
 #include "fresh.h"
+#include "rename.h"
 #include "words.h"
 
 #include <errno.h>

@@ -1,6 +1,7 @@
 /* place.c: see place.h. */
 #define _GNU_SOURCE
 #include "place.h"
+#include "rename.h"
 #include "words.h"
 
 #include <dirent.h>

@@ -4,6 +4,7 @@
 #include "fresh.h"
 #include "place.h"
 #include "plain.h"
+#include "rename.h"
 #include "words.h"
 
 #include <errno.h>
