@@ -102,7 +102,7 @@ while read -r name packages beside served pattern; do
     step "$name: is loaded and serves" lists "$pattern" --module "./$name.so" "$name:$served" repository
 done <<'MODULES'
 git libgit2,zlib,libpcre2-8 search repository git://repository/
-sqlite sqlite3 - shop.db sqlite://shop/sale
+sqlite sqlite3,libpcre2-8 search shop.db sqlite://shop/sale
 postgres libpq - host=/nowhere /repository
 MODULES
 

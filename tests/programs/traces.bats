@@ -103,9 +103,9 @@ END
         "mcpd.source", "mcpd.server"))).name' | grep -c .)"
 }
 
-# Serves over HTTP, with these options, and sets $base.
+# Serves over HTTP, with these options, and sets $base. $input is a file for standard input.
 serve() {
-    "$MCPD" --http 127.0.0.1:0 --traces "$url" "$@" docs 2> log 3>&- &
+    "$MCPD" --http 127.0.0.1:0 --traces "$url" "$@" docs < "${input:-/dev/null}" > out 2> log 3>&- 7>&- &
     server=$!
     wait_for grep -q serving log
     base=$(sed -n 's|.* at \(http.*\)/mcp.*|\1|p' log)
@@ -151,7 +151,7 @@ figure_is() { [ "$(figure "$1")" = "$2" ]; }
     echo hang > got.answers
     mkfifo in
     exec 7<> in
-    serve --stdio < in > out 7>&-
+    input=in serve --stdio
     for ((i = 0; i < 2000; i++)); do request resources/read "\"uri\":\"$here/a.md\","; done >&7
     answered() { [ "$(grep -c hello out)" = 2000 ]; }
     wait_for answered

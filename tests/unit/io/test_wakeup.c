@@ -23,12 +23,13 @@ static sem_t made;
 /* Stands in for the function of the C library, also in shared libraries. */
 __attribute__((visibility("default"))) ssize_t write(int fd, const void *bytes, size_t n)
 {
-    ssize_t rc = syscall(SYS_write, fd, bytes, n);
+    bool holds_this = atomic_load(&holds) && gettid() != getpid();
 
-    if (atomic_load(&holds) && gettid() != getpid()) {
+    if (holds_this)
         atomic_fetch_add(&held, 1);
+    ssize_t rc = syscall(SYS_write, fd, bytes, n);
+    if (holds_this)
         sem_wait(&made);
-    }
     return rc;
 }
 
