@@ -83,7 +83,7 @@ static mcp_str prompt_of(const mcp_trace *t, const mcp_span *span)
 
 static bool has_user(mcp_str uri)
 {
-    const char *at = memmem(uri.ptr, uri.len, "//", 2);
+    const char *at = uri.len ? memmem(uri.ptr, uri.len, "//", 2) : NULL;
     size_t left = at ? (size_t)(uri.ptr + uri.len - at) - 2 : 0;
     const char *end = left ? memchr(at + 2, '/', left) : NULL;
     return left && memchr(at + 2, '@', end ? (size_t)(end - at) - 2 : left);
@@ -95,7 +95,8 @@ static mcp_str uri_of(const mcp_trace *t, const mcp_span *span)
     static const char prefix[] = "resources/";
     mcp_str uri = t->request->name, method = t->request->method;
     (void)span;
-    if (method.len < sizeof(prefix) - 1 || memcmp(method.ptr, prefix, sizeof(prefix) - 1) != 0)
+    if (!uri.len || method.len < sizeof(prefix) - 1 ||
+        memcmp(method.ptr, prefix, sizeof(prefix) - 1) != 0)
         return (mcp_str){NULL, 0};
     for (size_t i = 0; i < uri.len; i++) {
         if (uri.ptr[i] == '?' || uri.ptr[i] == '#')
@@ -286,7 +287,11 @@ static char *batch_end(mcp_json_writer *w)
     mcp_str text;
     for (int i = 0; i < 6; i++)
         mcp_json_end(w);
-    char *copy = mcp_json_writer_finish(w, &text) == MCP_OK ? strndup(text.ptr, text.len) : NULL;
+    char *copy = mcp_json_writer_finish(w, &text) == MCP_OK ? malloc(text.len + 1) : NULL;
+    if (copy) {
+        memcpy(copy, text.ptr, text.len);
+        copy[text.len] = '\0';
+    }
     mcp_json_writer_free(w);
     return copy;
 }

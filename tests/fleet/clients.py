@@ -22,7 +22,7 @@ class Ledger:
     def fault(self, text):
         self.faults.append(text)
         if not self.quiet:
-            print("# " + text[:400], flush=True)
+            print("# " + text[:6000].replace("\n", "\n# "), flush=True)
 
     def note(self, kind, outcome, began, ended_404=False):
         """Counts the one outcome of a request. Outcomes other than 200 and 202 need an excuse."""

@@ -263,8 +263,8 @@ class Fleet:
             if instance.process.pid == instance.pid and instance.process.returncode != 0:
                 yield "%s ended with status %d" % (instance.name, instance.process.returncode)
             text = open(instance.log).read()
-            if re.search(r"Sanitizer|runtime error:", text):
-                yield "%s: %s" % (instance.name, text[-4000:])
+            if report := re.search(r"Sanitizer|runtime error:", text):
+                yield "%s: %s" % (instance.name, text[max(0, report.start() - 300):][:6000])
 
     def kill(self):
         parts = [part for part in [self.redis, *self.instances] if part and part.process]

@@ -266,7 +266,7 @@ static void test_parent(void **state)
     assert_string_equal(digits, "4bf92f3577b34da6a3ce929d0e0e4736");
     assert_memory_equal(parent, theirs, 8);
     assert_memory_equal(traceparent, PARENT, 36);
-    assert_memory_not_equal(traceparent + 36, PARENT + 36, 16);
+    assert_memory_not_equal(traceparent + 36, &PARENT[36], 16);
     assert_string_equal(traceparent + 52, "-01"); /* ours, whatever the caller's flag */
     end();
 }
