@@ -112,7 +112,7 @@ static void ask(const char *method, const char *members)
 
 static void read_in(const char *parent_there)
 {
-    char meta[200];
+    char meta[300];
     snprintf(meta, sizeof(meta), "\"traceparent\":\"%s\"", parent_there);
     ask_with("resources/read", "\"uri\":\"db:one/a\"", meta);
 }
