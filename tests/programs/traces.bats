@@ -155,9 +155,10 @@ figure_is() { [ "$(figure "$1")" = "$2" ]; }
     for ((i = 0; i < 2000; i++)); do request resources/read "\"uri\":\"$here/a.md\","; done >&7
     answered() { [ "$(grep -c hello out)" = 2000 ]; }
     wait_for answered
-    # 4,000 spans: those that are being sent, 2,048 that wait, and the others
+    # 4,000 spans: those that are being sent, 2,048 that wait, and the others. On a slow machine some of those that were being
+    # sent have been given up, too.
     [ "$(figure lost)" -ge 1000 ]
-    [ "$(figure lost)" -le 1440 ]
+    [ "$(figure lost)" -le 1952 ]
     is "$(figure sent)" 0
     exec 7>&-
 }

@@ -103,19 +103,30 @@ static mcp__lane run(mcp__workers *w, job *j)
 
     uv_mutex_unlock(&w->lock);
     j->run(j->arg);
-    mcp__post(j->loop, &j->posted);
     uv_mutex_lock(&w->lock);
     w->long_running -= lane == MCP__LANE_LONG;
     return lane;
 }
 
-/* Waits for work. Returns false if none arrived for w->idle_ms. */
+/* Returns a job to the loop's thread. */
+static void hand_back(mcp__workers *w, job *j)
+{
+    uv_mutex_unlock(&w->lock);
+    mcp__post(j->loop, &j->posted);
+    uv_mutex_lock(&w->lock);
+}
+
+static void become_idle(mcp__workers *w, idle *self)
+{
+    self->is_woken = false;
+    mcp__list_append(&w->idle, &self->link);
+}
+
+/* Waits for work, as an idle thread. Returns false if none arrived for w->idle_ms. */
 static bool wait_for_work(mcp__workers *w, idle *self)
 {
     int status = 0;
 
-    self->is_woken = false;
-    mcp__list_append(&w->idle, &self->link);
     while (!self->is_woken && !w->stopping && status != UV_ETIMEDOUT)
         status = uv_cond_timedwait(&self->wake, &w->lock, w->idle_ms * 1000000);
     mcp__list_remove(&self->link);
@@ -153,6 +164,7 @@ static void thread_main(void *arg)
     idle self = {0};
     bool can_wait = uv_cond_init(&self.wake) == 0;
     bool more = true;
+    job *finished = NULL;
     mcp__lane lane = MCP__LANE_SHORT;
 
     give_way();
@@ -161,10 +173,18 @@ static void thread_main(void *arg)
     w->starting--;
     while (more) {
         job *j = take(w, lane);
+        bool waits = !j && can_wait && !w->stopping;
+        /* The loop's thread, when it gets the finished job, may have the next one: this thread is
+         * idle by then, so that no other one is started. */
+        if (waits)
+            become_idle(w, &self);
+        if (finished)
+            hand_back(w, finished);
+        finished = j;
         if (j)
             lane = run(w, j);
         else
-            more = can_wait && !w->stopping && wait_for_work(w, &self);
+            more = waits && wait_for_work(w, &self);
     }
     if (can_wait)
         uv_cond_destroy(&self.wake);

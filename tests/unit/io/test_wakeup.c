@@ -33,16 +33,28 @@ __attribute__((visibility("default"))) ssize_t write(int fd, const void *bytes, 
     return rc;
 }
 
+static pid_t worker;
+static int workers, jobs;
+
 static void work(void *arg)
 {
     (void)arg;
+    workers += worker != gettid();
+    worker = gettid();
 }
 
+/* The second job finds the thread of the first one idle, though that has not got on. */
 static void done(void *arg)
 {
+    const mcp_host *host = mcp_loop_host(arg);
+
+    if (++jobs == 2) {
+        mcp_loop_stop(arg);
+        return;
+    }
+    assert_int_equal(host->work(work, done, arg, host->user), MCP_OK);
     atomic_store(&holds, false);
     sem_post(&made);
-    mcp_loop_stop(arg);
 }
 
 static void test_worker(void **state)
@@ -57,6 +69,7 @@ static void test_worker(void **state)
     assert_int_equal(host->work(work, done, loop, host->user), MCP_OK);
     assert_int_equal(mcp_loop_run(loop), MCP_OK);
     assert_int_equal(atomic_load(&held), 1);
+    assert_int_equal(workers, 1);
     mcp_loop_free(loop);
     alarm(0);
 }
