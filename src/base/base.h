@@ -259,7 +259,7 @@ static inline void mcp__list_remove(mcp__link *link)
     link->prev = link->next = link;
 }
 
-/* ---- utf8.c and base64.c --------------------------------------------------------------------- */
+/* ---- utf8.c, base64.c and hex.c -------------------------------------------------------------- */
 
 /* Returns the number of bytes at the start that are valid UTF-8 (no surrogates, no overlong forms,
  * at most U+10FFFF), which is len if all are valid. ASCII is checked 8 bytes at a time. */
@@ -281,6 +281,11 @@ MCP__SHARED size_t mcp__base64url_decode(void *to, mcp_str text);
 size_t mcp__base64_decode(void *to, mcp_str text);
 /* Returns whether mcp__base64_decode() accepts the text. */
 bool mcp__base64_is_valid(mcp_str text);
+
+/* Writes 2 * len lower-case hexadecimal digits and no NUL, and returns the end. */
+MCP__SHARED char *mcp__hex_encode(char *to, const void *bytes, size_t len);
+/* Reads 2 * len digits, which must be lower-case hexadecimal ones, into len bytes. */
+MCP__SHARED void mcp__hex_decode(void *to, const char *digits, size_t len);
 
 static inline bool mcp__str_starts(mcp_str s, mcp_str prefix)
 {

@@ -241,8 +241,8 @@ int mcp__fleet_new(mcp_http *http, uint64_t seed0, uint64_t seed1)
     mcp__map_init(&fleet->known, http->allocator, seed0, seed1);
     mcp__map_init(&fleet->own, http->allocator, seed1, seed0);
     int rc = http->options.random(bytes, sizeof(bytes), http->options.user);
-    for (size_t i = 0; rc >= 0 && i < sizeof(bytes); i++)
-        snprintf(fleet->instance + 2 * i, 3, "%02x", (unsigned)bytes[i]);
+    if (rc >= 0)
+        *mcp__hex_encode(fleet->instance, bytes, sizeof(bytes)) = 0;
     return rc < 0 ? rc : set_task_instance(fleet);
 }
 

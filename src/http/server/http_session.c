@@ -123,14 +123,11 @@ static mcp__http_refusal make_room(mcp_http_connection *c)
 
 static int set_id(mcp__http_session *s)
 {
-    static const char digits[] = "0123456789abcdef";
     unsigned char bytes[16];
     const mcp_http_options *o = &s->http->options;
     int rc = o->random(bytes, sizeof(bytes), o->user);
-    for (size_t i = 0; i < sizeof(bytes) && rc >= 0; i++) {
-        s->id[2 * i] = digits[bytes[i] >> 4];
-        s->id[2 * i + 1] = digits[bytes[i] & 15];
-    }
+    if (rc >= 0)
+        mcp__hex_encode(s->id, bytes, sizeof(bytes));
     return rc < 0 ? rc : MCP_OK;
 }
 

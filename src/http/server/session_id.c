@@ -54,30 +54,6 @@ void mcp__session_id_put_params(mcp__buf *b, const mcp_json *params)
     mcp__buf_lit(b, "}}");
 }
 
-/* ---- hexadecimal digits ------------------------------------------------------------------------ */
-
-static void put_bytes(mcp__buf *b, const char *hex, size_t bytes)
-{
-    for (size_t i = 0; i < bytes; i++) {
-        unsigned value = 0;
-        for (size_t k = 0; k < 2; k++) {
-            char c = hex[2 * i + k];
-            value = value * 16 + (unsigned)(c <= '9' ? c - '0' : c - 'a' + 10);
-        }
-        mcp__buf_char(b, (char)(unsigned char)value);
-    }
-}
-
-static void get_hex(char *hex, const char *bytes, size_t n)
-{
-    static const char digits[] = "0123456789abcdef";
-    for (size_t i = 0; i < n; i++) {
-        hex[2 * i] = digits[(unsigned char)bytes[i] >> 4];
-        hex[2 * i + 1] = digits[(unsigned char)bytes[i] & 15];
-    }
-    hex[2 * n] = 0;
-}
-
 /* ---- ids ---------------------------------------------------------------------------------------- */
 
 /* What an id is sealed for: a session of this caller (mcp_identity_binding()). */
@@ -91,9 +67,12 @@ static void put_purpose(mcp__buf *b, const mcp_allocator *allocator, const char 
 
 static void put_plain(mcp__buf *b, const mcp__session_id *t)
 {
+    unsigned char unique[UNIQUE_BYTES], instance[INSTANCE_BYTES];
+    mcp__hex_decode(unique, t->unique, UNIQUE_BYTES);
+    mcp__hex_decode(instance, t->instance, INSTANCE_BYTES);
     mcp__buf_char(b, VERSION);
-    put_bytes(b, t->unique, UNIQUE_BYTES);
-    put_bytes(b, t->instance, INSTANCE_BYTES);
+    mcp__buf_add(b, unique, UNIQUE_BYTES);
+    mcp__buf_add(b, instance, INSTANCE_BYTES);
     mcp__buf_char(b, (char)(unsigned char)t->address.len);
     mcp__buf_str(b, t->address);
     if (b->len + t->params.len <= MCP__SESSION_ID_PLAIN)
@@ -124,8 +103,8 @@ static int read_plain(mcp__session_id *t, size_t len)
     const unsigned char *at = (const unsigned char *)t->text;
     if (len < HEAD || at[0] != VERSION || len < (size_t)HEAD + at[HEAD - 1])
         return MCP_EINVAL;
-    get_hex(t->unique, t->text + 1, UNIQUE_BYTES);
-    get_hex(t->instance, t->text + 1 + UNIQUE_BYTES, INSTANCE_BYTES);
+    *mcp__hex_encode(t->unique, t->text + 1, UNIQUE_BYTES) = 0;
+    *mcp__hex_encode(t->instance, t->text + 1 + UNIQUE_BYTES, INSTANCE_BYTES) = 0;
     t->address = (mcp_str){t->text + HEAD, at[HEAD - 1]};
     size_t end = HEAD + t->address.len;
     t->params = (mcp_str){t->text + end, len - end};

@@ -59,37 +59,19 @@ static bool is_wanted(const mcp_server *server, const unsigned char id[16])
            server->trace.limit;
 }
 
-static int hex_digit(char c)
+/* Reads an id of n bytes, at most 16. Returns whether it is valid: zeros alone are none. */
+static bool read_id(const char *text, unsigned char *to, size_t n)
 {
-    return c <= '9' ? c - '0' : c - 'a' + 10;
-}
-
-/* Reads n bytes of lower-case digits. Returns whether one of them is not zero. */
-static bool read_hex(const char *text, unsigned char *to, size_t n)
-{
-    unsigned any = 0;
-    for (size_t i = 0; i < n; i++) {
-        to[i] = (unsigned char)(hex_digit(text[2 * i]) << 4 | hex_digit(text[2 * i + 1]));
-        any |= to[i];
-    }
-    return any;
-}
-
-static char *put_hex(char *to, const unsigned char *bytes, size_t n)
-{
-    static const char digits[] = "0123456789abcdef";
-    for (size_t i = 0; i < n; i++) {
-        *to++ = digits[bytes[i] >> 4];
-        *to++ = digits[bytes[i] & 15];
-    }
-    return to;
+    static const unsigned char none[16];
+    mcp__hex_decode(to, text, n);
+    return memcmp(to, none, n) != 0;
 }
 
 /* `text` has the form that mcp__audit_traceparent() checks. Version ff is invalid, as are zeros. */
 static bool read_traceparent(mcp_str text, unsigned char id[16], unsigned char parent[8])
 {
-    return text.len && memcmp(text.ptr, "ff", 2) != 0 && read_hex(text.ptr + 3, id, 16) &&
-           read_hex(text.ptr + 36, parent, 8);
+    return text.len && memcmp(text.ptr, "ff", 2) != 0 && read_id(text.ptr + 3, id, 16) &&
+           read_id(text.ptr + 36, parent, 8);
 }
 
 /* ---- spans ----------------------------------------------------------------------------------- */
@@ -189,9 +171,9 @@ bool mcp_request_traceparent(mcp_request *req, const mcp_span *shown, char to[MC
     }
     char *at = to;
     memcpy(at, "00-", 3);
-    at = put_hex(at + 3, req->trace->id, sizeof(req->trace->id));
+    at = mcp__hex_encode(at + 3, req->trace->id, sizeof(req->trace->id));
     *at++ = '-';
-    at = put_hex(at, shown ? shown->id : parent_of(req->trace)->shown.id, 8);
+    at = mcp__hex_encode(at, shown ? shown->id : parent_of(req->trace)->shown.id, 8);
     memcpy(at, "-01", 4);
     return true;
 }

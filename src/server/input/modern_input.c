@@ -204,8 +204,8 @@ static int put_random(const mcp_server *server, char *to, size_t n)
 {
     unsigned char bytes[16];
     int rc = mcp__server_random(server, bytes, n);
-    for (size_t i = 0; rc == MCP_OK && i < n; i++)
-        snprintf(to + 2 * i, 3, "%02x", (unsigned)bytes[i]);
+    if (rc == MCP_OK)
+        *mcp__hex_encode(to, bytes, n) = 0;
     return rc;
 }
 

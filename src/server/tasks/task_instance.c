@@ -87,19 +87,14 @@ static void put_short(mcp__buf *b, mcp_str s)
     mcp__buf_str(b, s);
 }
 
-static unsigned digit(char c)
-{
-    return (unsigned)(c <= '9' ? c - '0' : c - 'a' + 10);
-}
-
 static void put_plain(mcp__buf *b, const mcp_task_instance *instance, const mcp_task *task,
                       const unsigned char unique[UNIQUE])
 {
+    unsigned char name[INSTANCE_BYTES];
+    mcp__hex_decode(name, instance->instance, INSTANCE_BYTES);
     mcp__buf_char(b, VERSION);
     mcp__buf_add(b, unique, UNIQUE);
-    for (size_t i = 0; i < INSTANCE_BYTES; i++)
-        mcp__buf_char(b, (char)(unsigned char)(digit(instance->instance[2 * i]) << 4 |
-                                               digit(instance->instance[2 * i + 1])));
+    mcp__buf_add(b, name, INSTANCE_BYTES);
     put_number(b, (uint64_t)task->created_ms);
     put_number(b, task->ttl_ms);
     put_short(b, task->revision);
@@ -160,7 +155,6 @@ static bool get_short(mcp_str *rest, mcp_str *ret)
 
 static int read_plain(mcp__task_id_parts *t, size_t len)
 {
-    static const char digits[] = "0123456789abcdef";
     char unique[MCP__BASE64_SIZE(UNIQUE)];
     const char *at = t->text + 1;
     mcp_str rest = {t->text + HEAD, len - HEAD}, address;
@@ -172,10 +166,7 @@ static int read_plain(mcp__task_id_parts *t, size_t len)
     t->unique[MCP__TASK_ID] = 0;
     at += UNIQUE;
     t->instance = (mcp_task_instance){.size = sizeof(t->instance)};
-    for (size_t i = 0; i < INSTANCE_BYTES; i++) {
-        t->instance.instance[2 * i] = digits[(unsigned char)at[i] >> 4];
-        t->instance.instance[2 * i + 1] = digits[(unsigned char)at[i] & 15];
-    }
+    mcp__hex_encode(t->instance.instance, at, INSTANCE_BYTES);
     at += INSTANCE_BYTES;
     t->created_ms = (int64_t)get_number(at);
     t->ttl_ms = get_number(at + NUMBER);
