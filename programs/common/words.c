@@ -5,12 +5,14 @@
 
 bool words_add(words *w, char *text)
 {
-    char **grown = text ? realloc(w->items, (w->count + 2) * sizeof(*grown)) : NULL;
-    if (!grown) {
+    /* There is room for a power of two, of which one is the NULL. */
+    bool full = (w->count & (w->count + 1)) == 0;
+    char **items = full && text ? realloc(w->items, 2 * (w->count + 1) * sizeof(*items)) : w->items;
+    if (!text || !items) {
         free(text);
         return false;
     }
-    w->items = grown;
+    w->items = items;
     w->items[w->count++] = text;
     w->items[w->count] = NULL;
     return true;

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* `items` ends with NULL. */
+/* `items` ends with NULL. Only words_add() adds to it. */
 typedef struct words {
     char **items;
     size_t count;
