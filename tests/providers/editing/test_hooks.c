@@ -125,8 +125,8 @@ static void test_strange(void **state)
     assert_int_equal(unlink(tree_at(&t, "home/work/.git/config")), 0);
     FILE *f = fopen(tree_at(&t, "home/work/.git/config"), "w");
     assert_non_null(f);
-    for (size_t i = 0; i < EDITING_HOOKS_BYTES; i += 2)
-        fputs("#\n", f);
+    for (size_t i = 0; i < EDITING_HOOKS_BYTES; i += 1024)
+        fprintf(f, "#%1022s\n", "");
     fputs("[core]\nhooksPath = tools/hooks\n", f);
     fclose(f);
     assert_false(in_hooks("home/work/tools/hooks/a"));
