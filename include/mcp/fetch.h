@@ -60,6 +60,9 @@ typedef struct mcp_fetch_options {
     bool reserved[7]; /* always false */
     /* The value of the header MCP-Protocol-Version; copied. For authorization servers of 2025-03-26. */
     const char *protocol_version;
+    /* The path of a Unix socket to which the request is sent instead of the host of `url`; valid until
+     * `done` is called. NULL means none. */
+    const char *unix_socket;
 } mcp_fetch_options;
 
 #ifdef __cplusplus

@@ -99,7 +99,8 @@ static int start(mcp_fetch *f, mcp__multi *multi, const mcp_fetch_options *o)
 {
     mcp__headers headers;
     const char *post = o->form ? o->form : o->json;
-    mcp__target target = {.proxy = o->proxy ? o->proxy : "",
+    mcp__target target = {.unix_socket = o->unix_socket,
+                          .proxy = o->proxy ? o->proxy : "",
                           .ca_file = o->ca_file,
                           .connect_ms = CONNECT_MS,
                           .any_origin = !o->same_origin,
