@@ -59,7 +59,7 @@ typedef struct mcp_audit_record {
     /* The params of the request; NULL if there are none. */
     const mcp_json *params;
     /* Why the client cancelled the request: `reason` of its notifications/cancelled, at most 256 bytes
-     * of it. Empty if it gave none or the request was not cancelled so. */
+     * of it; or what mcp_request_note_reason() said. Empty if there is none. */
     mcp_str reason;
     /* What the transport calls the session of the request (mcp_channel_options.describe); empty if it
      * has none. */
@@ -104,6 +104,10 @@ MCP_API void mcp_request_note_change(mcp_request *req, const mcp_audit_change *c
 /* For handlers. Says that a result with isError, or an error, is a refusal: the caller may not do this.
  * Then the outcome is MCP_AUDIT_DENIED. Only on the server's thread. */
 MCP_API void mcp_request_note_denied(mcp_request *req);
+
+/* For handlers. Sets mcp_audit_record.reason, of which at most 256 bytes are kept; a reason that was said before stays.
+ * Without memory there is none. Only on the server's thread. */
+MCP_API void mcp_request_note_reason(mcp_request *req, mcp_str reason);
 
 #ifdef __cplusplus
 }

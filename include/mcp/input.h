@@ -165,6 +165,8 @@ MCP_API int mcp_request_set_state(mcp_request *req, mcp_str state);
  * repeated when the handler runs again. A request can use up to 64 names of up to 128 bytes each.
  * If a limit is exceeded or memory runs out, the function returns false and the request fails. */
 MCP_API bool mcp_request_once(mcp_request *req, const char *name);
+/* Returns whether mcp_request_once() was called with this name, in this round or an earlier one. */
+MCP_API bool mcp_request_did(const mcp_request *req, const char *name);
 
 /* Returns an idempotency key: 32 hexadecimal digits, NUL-terminated, which are the same in all
  * rounds of this request and differ from those of all other requests. Returns NULL if there is no

@@ -77,6 +77,12 @@ void mcp__audit_begin(mcp_request *req)
         mcp__trace_begin(req);
 }
 
+void mcp_request_note_reason(mcp_request *req, mcp_str reason)
+{
+    if (req)
+        mcp__audit_cancelled(req, reason);
+}
+
 void mcp__audit_cancelled(mcp_request *req, mcp_str reason)
 {
     enum { MOST = 256 };

@@ -314,6 +314,15 @@ int mcp_request_set_long_state(mcp_request *req, mcp_str state)
     return rc;
 }
 
+bool mcp_request_did(const mcp_request *req, const char *name)
+{
+    for (size_t i = 0; req->input && i < req->input->n_once; i++) {
+        if (mcp_str_eq(req->input->once[i], mcp_str_from(name)))
+            return true;
+    }
+    return false;
+}
+
 bool mcp_request_once(mcp_request *req, const char *name)
 {
     struct mcp__input *input = mcp__input_need(req);
@@ -322,10 +331,8 @@ bool mcp_request_once(mcp_request *req, const char *name)
         req->reply.failed = input ? MCP_ELIMIT : MCP_ENOMEM;
         return false;
     }
-    for (size_t i = 0; i < input->n_once; i++) {
-        if (mcp_str_eq(input->once[i], s))
-            return false;
-    }
+    if (mcp_request_did(req, name))
+        return false;
     char *copy = input->n_once < MCP__MAX_ONCE ? mcp_request_strdup(req, s) : NULL;
     if (!copy) {
         /* The handler reads false as "already done". That would be wrong, so the request fails. */
