@@ -8,6 +8,7 @@
 #include <mcp/base.h>
 #include <mcp/bus.h>
 #include <mcp/client.h>
+#include <mcp/decide.h>
 #include <mcp/fields.h>
 #include <mcp/identity.h>
 #include <mcp/input.h>

@@ -238,6 +238,9 @@ typedef enum mcp_code {
     /* A rate is exceeded (mcp_request_take()); the reply has data.retryAfterMs. The specification has no
      * code for this yet and reserves -32020 … -32099 for those that it defines, so it is a code of ours. */
     MCP_CODE_RATE = -31429,
+    /* A policy denies the request (mcp/decide.h), though the caller may know of the thing; also a code of
+     * ours. */
+    MCP_CODE_DENIED = -31403,
 } mcp_code;
 
 /* Makes the reply an error, whatever was added before. A handler ends with `return

@@ -1,10 +1,11 @@
 /* transcript.c: runs the files of tests/transcripts against a server channel, in this process.
  *
- *     transcript_runner [--plain] [--newest REVISION] [--dump FILE] TRANSCRIPT...
+ *     transcript_runner [--plain] [--decided] [--newest REVISION] [--dump FILE] TRANSCRIPT...
  *
  * Each section of a file runs normally, and then again for every allocation that it makes, with
  * that allocation failing. In these runs the server must only write valid JSON, free all memory,
- * and serve the next request. --plain skips these runs. --newest runs modern sections in that
+ * and serve the next request. --plain skips these runs. With --decided each request waits for a
+ * decision of the program, which must make no difference. --newest runs modern sections in that
  * revision. --dump writes every message with its revision and method, for validation against the
  * schema of that revision.
  */
@@ -17,6 +18,7 @@
 #include <mcp/mcp.h>
 #include <mcp/sys/server.h>
 
+#include "decided.h"
 #include "failalloc.h"
 #include "fixture.h"
 
@@ -50,6 +52,8 @@ typedef struct run {
     int64_t now;
     text outputs[MAX_OUTPUTS];
     size_t n_outputs, next_output;
+    bool is_decided;
+    decided decided;
     bool served; /* the last request of a run with a failing allocation was answered */
     asked asked[MAX_OUTPUTS];
     size_t n_asked;
@@ -228,6 +232,7 @@ static void send_message(run *r, const char *message)
     int rc = mcp_channel_receive(r->channel, 0, mcp_str_from(message), r->now);
     if (rc != MCP_OK && !(r->failing && rc == MCP_ENOMEM))
         complain(r, "mcp_channel_receive()", mcp_error_name(rc));
+    decided_all(&r->decided);
     tick(r);
 }
 
@@ -310,6 +315,7 @@ static void direct(run *r, const char *directive)
         if (rc != MCP_OK && !(r->failing && rc == MCP_ENOMEM))
             complain(r, what, mcp_error_text(rc));
     }
+    decided_all(&r->decided);
     tick(r);
 }
 
@@ -401,6 +407,8 @@ static bool connect_peer(run *r, const settings *s)
         return false;
     }
     fixture_set_time(r->fixture, r->now);
+    if (r->is_decided)
+        decided_set(&r->decided, fixture_server(r->fixture));
     if (r->failing)
         r->memory.fail_at = r->memory.calls + r->failing;
     channel.size = sizeof(channel);
@@ -441,7 +449,7 @@ static bool run_once(run *r, const settings *s, char *const *lines, int first, i
 /* ---- files ----------------------------------------------------------------------------------- */
 
 typedef struct program {
-    bool plain;
+    bool plain, is_decided;
     FILE *dump;
     bool wrong;
     size_t runs;
@@ -459,6 +467,7 @@ static void run_section(program *p, const char *file, const settings *s, const c
                   .failing = n,
                   .scene = {.revision = revision, .modern = modern},
                   .now = 1000,
+                  .is_decided = p->is_decided,
                   .dump = n ? NULL : p->dump};
         reached = run_once(&r, s, lines, first, last) || n == 0;
         p->runs++;
@@ -594,6 +603,8 @@ int main(int argc, char **argv)
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--plain") == 0) {
             p.plain = true;
+        } else if (strcmp(argv[i], "--decided") == 0) {
+            p.is_decided = true;
         } else if (strcmp(argv[i], "--newest") == 0 && i + 1 < argc) {
             revisions[0] = argv[++i];
         } else if (strcmp(argv[i], "--dump") == 0 && i + 1 < argc) {

@@ -11,8 +11,6 @@
 #include "server/core/request.h"
 #include "uri/uri.h"
 
-enum { CANONICAL_SIZE = MCP_URI_MAX_LENGTH + 4 }; /* size of a buffer for a URI */
-
 int mcp_server_set_access(mcp_server *server, const mcp_access *access)
 {
     mcp_access next;
@@ -72,7 +70,7 @@ static bool normalize(mcp_str uri, char *to, size_t room)
  * if it does not fit. */
 static bool add_query(const mcp__mount *mount, mcp_str uri, char *to, size_t room)
 {
-    char whole[CANONICAL_SIZE];
+    char whole[MCP__CANONICAL_ROOM];
     int rc = mount->provider.resolve(uri, whole, sizeof(whole), mount->user);
     const char *query = rc == MCP_OK ? strchr(whole, '?') : NULL;
     size_t len = strlen(to), more = query ? strlen(query) : 0;
@@ -84,15 +82,14 @@ static bool add_query(const mcp__mount *mount, mcp_str uri, char *to, size_t roo
 
 /* The query is removed before the provider sees the URI, so that a decision cannot depend on the
  * query, unless the rules can tell it from the rest. */
-static bool spell_mounted(const mcp_server *server, const mcp__mount *mount, mcp_str uri, char *to,
-                          size_t room)
+static bool spell_mounted(const mcp__mount *mount, bool queries, mcp_str uri, char *to, size_t room)
 {
     const char *query = uri.len ? memchr(uri.ptr, '?', uri.len) : NULL;
     mcp_str path = {uri.ptr, query ? (size_t)(query - uri.ptr) : uri.len};
     if (!mount->provider.resolve)
         return normalize(path, to, room);
     return mount->provider.resolve(path, to, room, mount->user) == MCP_OK &&
-           (!query || !server->access.queries || add_query(mount, uri, to, room));
+           (!query || !queries || add_query(mount, uri, to, room));
 }
 
 static bool spell_matched(const mcp_server *server, mcp_str uri, char *to, size_t room)
@@ -107,22 +104,32 @@ static bool spell_matched(const mcp_server *server, mcp_str uri, char *to, size_
     return fits;
 }
 
-/* Writes the canonical spelling of the resource to which the URI refers. Returns false if there is
- * none. */
-static bool spell(const mcp_server *server, mcp_str uri, char *to, size_t room)
+static bool spell_any(const mcp_server *server, bool queries, mcp_str uri, char *to, size_t room)
 {
     if (uri.len > MCP_URI_MAX_LENGTH)
         return false;
     if (mcp__registry_find(server, MCP__RESOURCES, uri))
         return normalize(uri, to, room);
     const mcp__mount *mount = mcp__mount_find(server, uri);
-    return mount ? spell_mounted(server, mount, uri, to, room)
+    return mount ? spell_mounted(mount, queries, uri, to, room)
                  : spell_matched(server, uri, to, room);
+}
+
+/* Writes the canonical spelling of the resource to which the URI refers. Returns false if there is
+ * none. */
+static bool spell(const mcp_server *server, mcp_str uri, char *to, size_t room)
+{
+    return spell_any(server, server->access.queries, uri, to, room);
+}
+
+bool mcp__access_spell(const mcp_server *server, mcp_str uri, char *to, size_t room)
+{
+    return spell_any(server, true, uri, to, room);
 }
 
 bool mcp__access_read(const mcp_server *server, const mcp_identity *identity, mcp_str uri)
 {
-    char canonical[CANONICAL_SIZE];
+    char canonical[MCP__CANONICAL_ROOM];
     return spell(server, uri, canonical, sizeof(canonical)) &&
            ask(server, identity, MCP_ITEM_RESOURCE, mcp_str_from(canonical));
 }
@@ -133,7 +140,7 @@ bool mcp__access_read(const mcp_server *server, const mcp_identity *identity, mc
 static const char *scopes_of(const mcp_server *server, const mcp_identity *identity, mcp_item item,
                              mcp_str name)
 {
-    char canonical[CANONICAL_SIZE];
+    char canonical[MCP__CANONICAL_ROOM];
     const mcp_access *access = &server->access;
     if (!access->scopes)
         return NULL;
@@ -181,7 +188,7 @@ bool mcp_request_may(const mcp_request *req, mcp_item item, mcp_str name)
 static mcp_effect ask_to_do(const mcp_request *req, mcp_operation operation, mcp_item item,
                             mcp_str name, unsigned flags)
 {
-    char canonical[CANONICAL_SIZE];
+    char canonical[MCP__CANONICAL_ROOM];
     const mcp_access *access = &req->server->access;
     if (item == MCP_ITEM_RESOURCE) {
         if (!spell(req->server, name, canonical, sizeof(canonical)))
@@ -225,7 +232,7 @@ static void ask_all(const mcp_request *req, mcp_item item, const mcp_str *names,
 static int spell_all(const mcp_server *server, const mcp_str *names, size_t n, mcp__buf *text,
                      size_t *at)
 {
-    char canonical[CANONICAL_SIZE];
+    char canonical[MCP__CANONICAL_ROOM];
     for (size_t i = 0; i < n; i++) {
         at[i] = SIZE_MAX;
         if (!spell(server, names[i], canonical, sizeof(canonical)))
@@ -305,7 +312,7 @@ static char *expand(const mcp_request *req, const mcp_uri_template *tmpl, mcp_st
 bool mcp__may_complete(const mcp_request *req, const mcp_uri_template *tmpl, mcp_str value,
                        mcp_str uri)
 {
-    char canonical[CANONICAL_SIZE];
+    char canonical[MCP__CANONICAL_ROOM];
     const mcp_server *server = req->server;
     if (!server->access.may || !tmpl)
         return true;

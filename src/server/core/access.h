@@ -27,4 +27,9 @@ bool mcp__access_list(const mcp_request *req, mcp_item item, mcp_str name);
 int mcp__access_refuse(mcp_request *req, mcp_item item, mcp_str name);
 void mcp__access_free(mcp_server *server);
 
+enum { MCP__CANONICAL_ROOM = MCP_URI_MAX_LENGTH + 4 }; /* size of a buffer for a URI */
+/* Writes the canonical spelling of the resource to which the URI refers, with the query that is part
+ * of it. Returns false if there is none, or if it does not fit. */
+bool mcp__access_spell(const mcp_server *server, mcp_str uri, char *to, size_t room);
+
 #endif

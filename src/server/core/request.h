@@ -146,6 +146,8 @@ struct mcp_request {
     mcp__tool_result tool;
     mcp__page page;
     uint64_t total; /* these */
+    bool undecided; /* it waits for mcp_request_decide_again() */
+    bool waited;    /* it did, so its message is no longer the one that is being received */
     mcp__notices notices;
 
     /* state of other modules */

@@ -12,6 +12,7 @@
 
 #include <mcp/access.h>
 #include <mcp/audit.h>
+#include <mcp/decide.h>
 #include <mcp/provider.h>
 #include <mcp/server.h>
 #include <mcp/sys/server.h>
@@ -45,6 +46,10 @@ struct mcp_server {
     struct mcp__watching *watching;     /* NULL if this instance watches for itself */
     char instance[17];                  /* mcp__server_instance(); empty if not generated yet */
     mcp_access access;                  /* .may is NULL if there are no rules */
+    struct {
+        int (*fn)(mcp_request *req, const mcp_intent *intent, void *user); /* NULL: not asked */
+        void *user;
+    } decide; /* mcp_server_set_decide() */
     struct {
         void (*ended)(const mcp_audit_record *record, void *user); /* NULL if not wanted */
         bool (*kept)(void *user); /* mcp_server_require_audit(); NULL if not wanted */

@@ -1,5 +1,6 @@
 /* complete.c: completion/complete (2026-07-28, server/utilities/completion). */
 #include "server/core/access.h"
+#include "server/core/decide.h"
 #include "server/methods/methods.h"
 
 enum { MAX_VALUES = 100 };
@@ -44,6 +45,8 @@ static int find_ref(mcp_request *req, reference *to)
     const mcp_identity *identity = mcp_request_identity(req);
     mcp__entry *found =
         mcp__registry_find(req->server, prompt ? MCP__PROMPTS : MCP__TEMPLATES, key);
+    to->item = prompt ? MCP_ITEM_PROMPT : MCP_ITEM_TEMPLATE;
+    to->name = key;
     bool plain = !found && resource;
     if (plain)
         found = mcp__registry_find(req->server, MCP__RESOURCES, key);
@@ -52,8 +55,6 @@ static int find_ref(mcp_request *req, reference *to)
         return MCP_OK;
     }
     to->mount = found ? NULL : mcp__mount_completes(req, prompt, key);
-    to->item = prompt ? MCP_ITEM_PROMPT : MCP_ITEM_TEMPLATE;
-    to->name = key;
     if (to->mount)
         return MCP_OK;
     int rc =
@@ -94,6 +95,10 @@ int mcp__run_complete(mcp_request *req)
                               "Invalid params: \"context.arguments\" must be an object whose "
                               "values are strings");
     mcp__entry *entry = to.entry;
+    if (entry || to.mount)
+        rc = mcp__decide(req, MCP_OPERATION_READ, to.item, to.name);
+    if (rc != MCP_OK)
+        return rc;
     if (to.mount)
         return to.mount->provider.complete(req, to.item, to.name, to.mount->user);
     if (!entry)

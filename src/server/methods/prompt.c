@@ -1,6 +1,13 @@
 /* prompt.c: prompts/get. */
 #include "server/core/access.h"
+#include "server/core/decide.h"
 #include "server/methods/methods.h"
+
+static int get(mcp_request *req, const mcp__entry *entry, const mcp_json *arguments)
+{
+    int rc = mcp__decide(req, MCP_OPERATION_READ, MCP_ITEM_PROMPT, entry->key);
+    return rc == MCP_OK ? entry->get(req, arguments, entry->user) : rc;
+}
 
 static int check_arguments(mcp_request *req, const mcp__entry *entry, const mcp_json *arguments)
 {
@@ -38,15 +45,14 @@ int mcp__run_prompt(mcp_request *req)
     req->target.entry = mcp__entry_ref(entry);
     const mcp_json *arguments = mcp_json_get(req->in.message.params, "arguments");
     int rc = check_arguments(req, entry, arguments);
-    return rc == MCP_OK ? entry->get(req, arguments, entry->user) : rc;
+    return rc == MCP_OK ? get(req, entry, arguments) : rc;
 }
 
 int mcp__again_prompt(mcp_request *req)
 {
     if (!req->target.entry)
         return mcp__run_prompt(req);
-    return req->target.entry->get(req, mcp_json_get(req->in.message.params, "arguments"),
-                                  req->target.entry->user);
+    return get(req, req->target.entry, mcp_json_get(req->in.message.params, "arguments"));
 }
 
 void mcp__prompt_tail(mcp_request *req, mcp__buf *b)

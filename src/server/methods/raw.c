@@ -5,6 +5,7 @@
 
 #include "server/core/access.h"
 #include "server/core/build.h"
+#include "server/core/decide.h"
 #include "server/core/trace.h"
 #include "server/input/input.h"
 
@@ -25,7 +26,7 @@ mcp_str mcp_request_params_text(mcp_request *req)
         !req->input || !req->input->again; /* the message is still that of the request */
     if (!params)
         return (mcp_str){NULL, 0};
-    if (req->in.channel && req->state == MCP__REQUEST_RUNNING && is_first) {
+    if (req->in.channel && req->state == MCP__REQUEST_RUNNING && is_first && !req->waited) {
         mcp_str text = mcp__channel_text_of(req->in.channel, MCP_STR("\"params\""));
         if (text.ptr)
             return text;
@@ -395,9 +396,12 @@ int mcp__run_mounted(mcp_request *req, const mcp__mount *mount, mcp_item item, m
     req->target.takes_task = mount->provider.tasks && item == MCP_ITEM_TOOL;
     if (mount->provider.run && !may(req, (mcp__pass_name)item, name))
         return mcp__refuse_named(req, item, name, true);
+    int rc = mcp__decide(req, item == MCP_ITEM_TOOL ? MCP_OPERATION_CALL : MCP_OPERATION_READ, item,
+                         name);
+    if (rc != MCP_OK)
+        return rc;
     mcp__trace_source(req, mount);
-    int rc =
-        mount->provider.run ? mount->provider.run(req, item, name, mount->user) : MCP_ENOTFOUND;
+    rc = mount->provider.run ? mount->provider.run(req, item, name, mount->user) : MCP_ENOTFOUND;
     return rc == MCP_ENOTFOUND ? mcp__refuse_named(req, item, name, false) : rc;
 }
 
@@ -420,13 +424,17 @@ const mcp__mount *mcp__mount_completes(const mcp_request *req, bool prompt, mcp_
 
 int mcp__run_other(mcp_request *req)
 {
+    bool asked = false;
     for (size_t i = 0; i < req->server->n_mounts; i++) {
         const mcp__mount *mount = req->server->mounts[i];
         if (!mount->provider.other)
             continue;
         req->method = &mcp__methods[MCP__METHOD_OTHER];
         mcp__build_take(req);
-        int rc = mount->provider.other(req, mount->user);
+        int rc = asked ? MCP_OK : mcp__decide_other(req, MCP_OPERATION_CALL);
+        asked = true;
+        if (rc == MCP_OK)
+            rc = mount->provider.other(req, mount->user);
         if (rc != MCP_ENOTFOUND)
             return rc;
     }

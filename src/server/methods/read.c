@@ -3,6 +3,7 @@
  */
 #include "server/core/access.h"
 #include "server/core/build.h"
+#include "server/core/decide.h"
 #include "server/core/trace.h"
 #include "server/methods/left_out.h"
 
@@ -33,6 +34,9 @@ int mcp__run_read(mcp_request *req)
     req->target.uri = uri;
     if (!mcp__may_read(req->server, mcp_request_identity(req), uri))
         return mcp__access_refuse(req, MCP_ITEM_RESOURCE, uri);
+    int rc = mcp__decide(req, MCP_OPERATION_READ, MCP_ITEM_RESOURCE, uri);
+    if (rc != MCP_OK)
+        return rc;
     mcp__entry *entry = mcp__registry_find(req->server, MCP__RESOURCES, uri);
     if (entry)
         return read_registered(req, entry);
@@ -45,7 +49,7 @@ int mcp__run_read(mcp_request *req)
     if (failure)
         return mcp_reply_fail(req, MCP__INTERNAL_ERROR, "%s", failure);
     if (mount && mount->provider.read_cached) {
-        int rc = mount->provider.read_cached(req, uri, mount->user);
+        rc = mount->provider.read_cached(req, uri, mount->user);
         if (rc != MCP_ENOTFOUND)
             return rc;
     }
@@ -54,7 +58,7 @@ int mcp__run_read(mcp_request *req)
         return mount->provider.read ? mount->provider.read(req, uri, mount->user) : MCP_ENOTFOUND;
     mcp_uri parsed;
     mcp_error why = {0};
-    int rc = mcp_uri_parse(uri, &parsed, &why);
+    rc = mcp_uri_parse(uri, &parsed, &why);
     if (rc == MCP_ENOMEM)
         return rc;
     if (rc != MCP_OK)

@@ -5,6 +5,7 @@
 #include "server/core/access.h"
 #include "server/core/audit.h"
 #include "server/core/build.h"
+#include "server/core/decide.h"
 #include "server/methods/methods.h"
 #include "server/tasks/tasks.h"
 
@@ -138,6 +139,9 @@ int mcp__run_listen(mcp_request *req)
     /* An open stream costs memory even if it subscribes to nothing. */
     if (session->n_listens >= req->in.channel->options.max_subscriptions)
         return too_many(req);
+    rc = mcp__decide_all(req, uris);
+    if (rc != MCP_OK)
+        return rc;
     req->stream = mcp__zalloc(req->in.allocator, sizeof(*req->stream));
     if (!req->stream)
         return MCP_ENOMEM;
@@ -239,8 +243,15 @@ int mcp__run_subscribe(mcp_request *req)
     if (!uri.ptr)
         return MCP_EINVAL;
     req->target.uri = uri;
+    if (!mcp__may_read(req->server, mcp_request_identity(req), uri))
+        return mcp__access_refuse(req, MCP_ITEM_RESOURCE, uri);
+    int rc = mcp__decide(req, MCP_OPERATION_READ, MCP_ITEM_RESOURCE, uri);
+    if (rc == MCP_ENOTFOUND)
+        return mcp__access_refuse(req, MCP_ITEM_RESOURCE, uri);
+    if (rc != MCP_OK)
+        return rc;
     mcp__stream_adopt(&session->legacy);
-    int rc = mcp__stream_subscribe(&session->legacy, uri);
+    rc = mcp__stream_subscribe(&session->legacy, uri);
     if (rc == MCP_ELIMIT)
         return mcp_reply_fail(
             req, MCP__INVALID_PARAMS,

@@ -2,6 +2,7 @@
  * runs, and of the structured content afterwards (2026-07-28, server/tools).
  */
 #include "server/core/access.h"
+#include "server/core/decide.h"
 #include "server/core/mirrored.h"
 #include "server/methods/methods.h"
 #include "server/tasks/tasks.h"
@@ -118,6 +119,16 @@ static bool arguments_fit(mcp_request *req, const mcp_json *arguments, int *rc)
     return fit;
 }
 
+/* Asks the program, if the arguments conform: otherwise nothing will be done. */
+static int decide(mcp_request *req, const mcp_json *arguments)
+{
+    const mcp_json *value = arguments ? arguments : mcp_json_root(req->server->no_arguments);
+    const mcp__entry *entry = req->target.entry;
+    if (!mcp__decides(req) || mcp_schema_validate(entry->input, value, NULL) != MCP_OK)
+        return MCP_OK;
+    return mcp__decide_about(req, MCP_OPERATION_CALL, MCP_ITEM_TOOL, entry->key);
+}
+
 int mcp__run_tool(mcp_request *req)
 {
     mcp__usage_begin_other(req, MCP_USAGE_TOOL);
@@ -138,6 +149,8 @@ int mcp__run_tool(mcp_request *req)
     req->target.entry = mcp__entry_ref(entry);
     int rc = entry->mirror ? mcp__mirror_check_tool(req, entry->mirror, arguments) : MCP_OK;
     if (rc == MCP_OK)
+        rc = decide(req, arguments);
+    if (rc == MCP_OK)
         rc = mcp__task_begin(req);
     if (rc != MCP_OK || !arguments_fit(req, arguments, &rc))
         return rc;
@@ -148,8 +161,9 @@ int mcp__again_tool(mcp_request *req)
 {
     if (!req->target.entry)
         return mcp__run_tool(req);
-    return req->target.entry->call(req, mcp_json_get(req->in.message.params, "arguments"),
-                                   req->target.entry->user);
+    const mcp_json *arguments = mcp_json_get(req->in.message.params, "arguments");
+    int rc = decide(req, arguments);
+    return rc == MCP_OK ? req->target.entry->call(req, arguments, req->target.entry->user) : rc;
 }
 
 /* ---- its result ------------------------------------------------------------------------------ */

@@ -5,6 +5,7 @@
  * of waiters.
  */
 #include "protocol/cursor.h"
+#include "server/core/decide.h"
 #include "server/core/seal.h"
 #include "server/input/input.h"
 #include "server/tasks/task.h"
@@ -30,26 +31,33 @@ void mcp__task_tail(mcp_request *req, mcp__buf *b)
 
 /* ---- get, update, cancel --------------------------------------------------------------------- */
 
-/* Finds the task of a request. With the extension, every request must declare the capability. */
-static int find_declared(mcp_request *req, mcp_task *ret)
+/* Finds the task of a request, which the program lets go on. */
+static int find_decided(mcp_request *req, mcp_operation operation, mcp_task *ret)
+{
+    int rc = mcp__task_find(req, ret);
+    return rc == MCP_OK ? mcp__decide_other(req, operation) : rc;
+}
+
+/* Does the same. With the extension, every request must declare the capability. */
+static int find_declared(mcp_request *req, mcp_operation operation, mcp_task *ret)
 {
     int rc = req->revision->tasks == MCP__TASKS_EXTENSION
                  ? mcp_request_require(req, MCP__TASKS_CAPABILITY)
                  : MCP_OK;
-    return rc == MCP_OK ? mcp__task_find(req, ret) : rc;
+    return rc == MCP_OK ? find_decided(req, operation, ret) : rc;
 }
 
 int mcp__run_task_get(mcp_request *req)
 {
     mcp_task task;
-    int rc = find_declared(req, &task);
+    int rc = find_declared(req, MCP_OPERATION_READ, &task);
     return rc == MCP_OK ? keep_tail(req, &task) : rc;
 }
 
 int mcp__run_task_update(mcp_request *req)
 {
     mcp_task task;
-    int rc = find_declared(req, &task);
+    int rc = find_declared(req, MCP_OPERATION_CALL, &task);
     if (rc != MCP_OK)
         return rc;
     const mcp_json *answers = mcp_json_get(req->in.message.params, "inputResponses");
@@ -88,7 +96,7 @@ int mcp__run_task_cancel(mcp_request *req)
 {
     mcp_task task;
     bool returns_task = req->revision->tasks == MCP__TASKS_ASKED;
-    int rc = find_declared(req, &task);
+    int rc = find_declared(req, MCP_OPERATION_CALL, &task);
     if (rc != MCP_OK)
         return rc;
     if (!mcp__task_is_final(task.status))
@@ -161,7 +169,7 @@ void mcp__task_serve_waiter(mcp__task *task, const mcp_task *record)
 int mcp__run_task_result(mcp_request *req)
 {
     mcp_task task;
-    int rc = mcp__task_find(req, &task);
+    int rc = find_decided(req, MCP_OPERATION_READ, &task);
     if (rc != MCP_OK)
         return rc;
     if (mcp__task_is_final(task.status))
@@ -255,6 +263,8 @@ int mcp__run_task_list(mcp_request *req)
                                     "instances have them"
                                   : "Method not found: tasks are not listed for anonymous peers");
     int rc = read_cursor(req, &after);
+    if (rc == MCP_OK)
+        rc = mcp__decide_other(req, MCP_OPERATION_READ);
     if (rc != MCP_OK)
         return rc;
     page p = {.req = req, .now = mcp__server_clock(req->server)};
