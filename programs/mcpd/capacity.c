@@ -21,6 +21,7 @@ static const mcp_default defaults[] = {
     MCP_DEFAULT(settings, max_memory, 512 << 20),
     MCP_DEFAULT(settings, max_work_memory, 128 << 20),
     MCP_DEFAULT(settings, answer_tokens, 10000),
+    MCP_DEFAULT(settings, decisions_ms, 2000),
     MCP_DEFAULT(settings, max_source_processes, 64),
     MCP_DEFAULT(settings, max_upstream_calls, 1024),
     MCP_DEFAULT(settings, max_upstream_sessions, 256),

@@ -164,6 +164,10 @@ int check_together(const config *c, const settings *line, const settings *now)
         return needs(c, line, "bus-password-file", "bus");
     if (now->traces_auth_file && !now->traces)
         return needs(c, line, "traces-auth-file", "traces");
+    if (now->decisions_auth_file && !now->decisions)
+        return needs(c, line, "decisions-auth-file", "decisions");
+    if (now->decisions_ms && !now->decisions)
+        return needs(c, line, "decisions-ms", "decisions");
     if (now->traces_one_in && !now->traces)
         return needs(c, line, "traces-one-in", "traces");
     if (now->share_limits && !now->bus && share_workers(now) <= 1 && now->workers != OPTION_AUTO)

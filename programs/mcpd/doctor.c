@@ -17,6 +17,7 @@
 #include "capacity.h"
 #include "certificate.h"
 #include "commands.h"
+#include "decisions.h"
 #include "http.h"
 #include "isolate.h"
 #include "oauth.h"
@@ -350,6 +351,7 @@ int doctor_look(const settings *now, offer *o, bool configured)
         look_at_tools(o);
         look_at_http(now, o);
         bus_look(now);
+        decisions_look(now);
     }
     if (now->json)
         return report_json(now, o, configured);

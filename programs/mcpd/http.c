@@ -18,6 +18,7 @@
 #include "bus.h"
 #include "capacity.h"
 #include "certificate.h"
+#include "decisions.h"
 #include "isolate.h"
 #include "log.h"
 #include "process.h"
@@ -133,6 +134,25 @@ static void add_traces(const traces *t, void (*add)(mcp_str text, void *arg), vo
     add_figures(figures, sizeof(figures) / sizeof(*figures), add, arg);
 }
 
+static void add_decisions(const decisions *d, void (*add)(mcp_str text, void *arg), void *arg)
+{
+    decisions_counts n = decisions_count(d);
+    const figure figures[] = {
+        {"mcp_decisions_allowed_total", "counter", "Requests that the policy server allowed.",
+         n.allowed},
+        {"mcp_decisions_asked_total", "counter",
+         "Requests for which the policy server wanted the consent of a person.", n.asked},
+        {"mcp_decisions_denied_total", "counter", "Requests that the policy server denied.",
+         n.denied},
+        {"mcp_decisions_failed_total", "counter",
+         "Requests that were denied because there was no decision.", n.failed},
+        {"mcp_decisions_cached_total", "counter", "Decisions that were used again within ttl_ms.",
+         n.cached},
+        {"mcp_decisions_waiting", "gauge", "Requests that wait for a decision.", n.waiting},
+    };
+    add_figures(figures, sizeof(figures) / sizeof(*figures), add, arg);
+}
+
 /* What may be missing in the logs, and how old the configuration is. */
 static void add_operation(const endpoint *e, void (*add)(mcp_str text, void *arg), void *arg)
 {
@@ -157,6 +177,8 @@ static void add_operation(const endpoint *e, void (*add)(mcp_str text, void *arg
         add_audit(a, add, arg);
     if (e->logins->traces)
         add_traces(e->logins->traces, add, arg);
+    if (e->logins->decisions)
+        add_decisions(e->logins->decisions, add, arg);
 }
 
 static void metrics(void (*add)(mcp_str text, void *arg), void *arg, void *user)

@@ -21,12 +21,13 @@ typedef struct listeners {
 /* How clients are authenticated. If there are neither tokens nor a resource server, everybody is
  * served. */
 typedef struct http_logins {
-    tokens *const *known;        /* static tokens; *known is NULL if there are none */
-    mcp_resource_server *oauth;  /* NULL without the section oauth */
-    const char *public_url;      /* mcp_http_options.public_url */
-    audit *audit;                /* NULL, or not on, without --audit */
-    const struct traces *traces; /* NULL without --traces */
-    const config *config;        /* where the page can log in; NULL without a configuration file */
+    tokens *const *known;              /* static tokens; *known is NULL if there are none */
+    mcp_resource_server *oauth;        /* NULL without the section oauth */
+    const char *public_url;            /* mcp_http_options.public_url */
+    audit *audit;                      /* NULL, or not on, without --audit */
+    const struct traces *traces;       /* NULL without --traces */
+    const struct decisions *decisions; /* NULL without --decisions */
+    const config *config; /* where the page can log in; NULL without a configuration file */
 } http_logins;
 
 /* Processes what another instance said about sessions, or the loss of such messages if `lost`. */

@@ -22,6 +22,7 @@
 #include "bus.h"
 #include "check.h"
 #include "commands.h"
+#include "decisions.h"
 #include "confine.h"
 #include "doctor.h"
 #include "effective.h"
@@ -122,6 +123,7 @@ typedef struct program {
     tokens *known; /* NULL without static tokens */
     audit audit;
     traces *traces;
+    decisions *decisions;
     mcp_resource_server *oauth;
     bus *bus; /* NULL without --bus and without other workers */
     listeners at;
@@ -138,6 +140,7 @@ static http_logins logins_of(program *p)
     return (http_logins){.known = &p->known,
                          .audit = &p->audit,
                          .traces = p->traces,
+                         .decisions = p->decisions,
                          .oauth = p->oauth,
                          .public_url = p->oauth ? oauth_public_url(p->config) : NULL,
                          .config = p->config};
@@ -200,6 +203,7 @@ static int run_loop(program *p, mcp_error *error)
                                             .prompts = p->prompts,
                                             .audit = &p->audit,
                                             .traces = p->traces,
+                                            .decisions = p->decisions,
                                             .bus = p->bus,
                                             .server = p->server,
                                             .host = mcp_loop_host(p->loop)},
@@ -316,6 +320,10 @@ static int prepare(program *p, mcp_error *error)
     if (rc == MCP_OK && !s->print_config && !s->install)
         rc = at_option(p, "traces", 0, traces_start(s, p->loop, p->server, &p->traces, error),
                        error);
+    if (rc == MCP_OK && !s->print_config && !s->install)
+        rc = at_option(p, "decisions", 0,
+                       decisions_start(s, &p->offer, p->loop, p->server, &p->decisions, error),
+                       error);
     if (rc == MCP_OK)
         rc = at_option(p, "token-file", 0, tokens_load(s->token_file, p->config, &p->known, error),
                        error);
@@ -387,6 +395,7 @@ static int serve(program *p)
     offer_leave(&p->offer);
     mcp_server_free(p->server);
     traces_stop(p->traces);
+    decisions_stop(p->decisions);
     bus_free(p->bus);
     mcp_resource_server_free(p->oauth);
     if (p->loop)

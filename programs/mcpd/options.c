@@ -509,6 +509,18 @@ static const option table[] = {
     {TEXT("traces-auth-file", traces_auth_file, "FILE"), IS_PATH, .is_secret = true,
      .help = "The value of the header Authorization for --traces, such as \"Bearer TOKEN\". SIGHUP "
              "reads it again."},
+    {TEXT("decisions", decisions, "URL"), .unkept = true,
+     .help =
+         "Ask a policy server about each request before it runs, after all rules, by the data API "
+         "of Open Policy Agent: http://HOST:8181/v1/data/RULE, https or unix:SOCKET:/v1/data/RULE. "
+         "It gets caller, method, names and arguments, never a token. Without an answer of the "
+         "right form, the request is denied."},
+    {NUMBER("decisions-ms", decisions_ms), RANGE(10, 60000), .unkept = true,
+     .help = "How long a decision may take, in milliseconds. Default 2000."},
+    {TEXT("decisions-auth-file", decisions_auth_file, "FILE"), IS_PATH, .is_secret = true,
+     .help =
+         "The value of the header Authorization for --decisions, such as \"Bearer TOKEN\". SIGHUP "
+         "reads it again."},
     {.name = "print-config",
      .kind = OPTION_CHOICE,
      .at = AT(print_config),

@@ -47,6 +47,8 @@ typedef struct settings {
     bool yes, audit_required;
     const char *traces, *traces_auth_file;
     uint64_t traces_one_in;
+    const char *decisions, *decisions_auth_file;
+    uint64_t decisions_ms;
     texts http, allow_host, allow_origin, trusted_proxy;
     bool http_sse, page, stdio;
     const char *proxy_header, *token_file, *tls_cert, *tls_key;

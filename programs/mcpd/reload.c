@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "decisions.h"
 #include "log.h"
 #include "oauth.h"
 #include "seal_key.h"
@@ -119,7 +120,8 @@ static const char restart[] =
     "delay|"
     "calls-per-second|completions-per-second|polls-per-second|no-rate-limits|share-limits|bus|bus-"
     "name|"
-    "bus-password-file|traces|traces-one-in|traces-auth-file";
+    "bus-password-file|traces|traces-one-in|traces-auth-file|decisions|decisions-ms|decisions-auth-"
+    "file";
 
 static void mention_restart(const settings *start, const settings *now)
 {
@@ -258,6 +260,7 @@ bool reload_again(reload *r)
     if (r->c.start->tls_cert)
         http_reload_tls(r->c.at, r->c.start);
     reopen_audit(r, next ? &next->now : now_of(r));
+    decisions_renew(r->c.decisions);
     note(next != NULL);
     if (!next)
         return false;

@@ -24,14 +24,15 @@ typedef struct reload_context {
     const settings *start; /* the settings at the start; they stay valid */
     offer *offer;
     tokens **known;
-    mcp_resource_server *oauth; /* NULL without the section oauth */
-    const config *config;       /* of the start; NULL without a file */
-    listeners *at;              /* the listeners, whose requests use the tokens */
-    mcp_prompts *prompts;       /* NULL without --prompts */
-    size_t workers;             /* of which this process is one; 0 without a supervisor */
-    audit *audit;               /* not on without --audit */
-    struct traces *traces;      /* NULL without --traces */
-    const bus *bus;             /* NULL without --bus */
+    mcp_resource_server *oauth;  /* NULL without the section oauth */
+    const config *config;        /* of the start; NULL without a file */
+    listeners *at;               /* the listeners, whose requests use the tokens */
+    mcp_prompts *prompts;        /* NULL without --prompts */
+    size_t workers;              /* of which this process is one; 0 without a supervisor */
+    audit *audit;                /* not on without --audit */
+    struct traces *traces;       /* NULL without --traces */
+    struct decisions *decisions; /* NULL without --decisions */
+    const bus *bus;              /* NULL without --bus */
     mcp_server *server;
     const mcp_host *host;
 } reload_context;

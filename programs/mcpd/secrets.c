@@ -41,6 +41,7 @@ static const struct {
     {"/token-file", PATH, false},
     {"/bus-password-file", PATH, false},
     {"/traces-auth-file", PATH, false},
+    {"/decisions-auth-file", PATH, false},
     {"/seal-key-file", PATH, false},
     {"/tls-key", PATH, false},
 };
