@@ -23,7 +23,8 @@ extern "C" {
 #endif
 
 /* What is done to an item. Reading and calling need that the caller sees the item, which is the
- * question of mcp_access.may; all others are questions of mcp_access.may_do. */
+ * question of mcp_access.may; all others are questions of mcp_access.may_do. So are reading and calling
+ * with MCP_MAY_EXACT. */
 typedef enum mcp_operation {
     MCP_OPERATION_READ = 0,
     MCP_OPERATION_CALL,
@@ -43,7 +44,7 @@ typedef enum mcp_effect {
 
 /* A flag of mcp_access.may_do: a rule grants something only if it names this item itself, without a
  * wildcard; every rule may take away. For items that a general rule must not open, such as files
- * that make programs run. */
+ * that make programs run, and tools that tell of more than one thing. */
 #define MCP_MAY_EXACT 1U
 
 typedef struct mcp_access {
@@ -88,9 +89,9 @@ typedef struct mcp_access {
      * of what follows the first "?". They may deny something because of it. */
     bool queries;
     bool reserved[7];
-    /* Returns what the caller may do to an item that it sees. Called with every operation except
-     * reading and calling, with `name` as for `may`, on the same thread and under the same
-     * conditions. `flags` is 0 or MCP_MAY_EXACT; for a flag that it does not know, the function must
+    /* Returns what the caller may do to an item that it sees. Called with every operation, with
+     * reading and calling only if `flags` has MCP_MAY_EXACT, with `name` as for `may`, on the same
+     * thread and under the same conditions. `flags` is 0 or MCP_MAY_EXACT; for a flag that it does not know, the function must
      * return MCP_EFFECT_DENY, and so it must for an operation that it does not know. NULL: all these
      * operations are denied. */
     mcp_effect (*may_do)(const mcp_identity *identity, mcp_operation operation, mcp_item item,
@@ -121,10 +122,11 @@ MCP_API bool mcp_request_restricted(const mcp_request *req);
  * happens, on the server's thread, and again after every wait, since rules may have changed.
  *
  * What the caller may not see it may not change: the answer is MCP_EFFECT_DENY wherever
- * mcp_request_may() returns false. Otherwise reading and calling are MCP_EFFECT_ALLOW, and
- * mcp_access.may_do answers for the other operations, with a URI in its canonical spelling. Without
- * it, and for a URI without a canonical spelling, an unknown operation or a flag other than
- * MCP_MAY_EXACT, the answer is MCP_EFFECT_DENY. `flags` mean nothing to reading and calling.
+ * mcp_request_may() returns false. Otherwise reading and calling are MCP_EFFECT_ALLOW, unless `flags`
+ * has MCP_MAY_EXACT and rules about what callers can see are set (mcp_request_restricted()). In this
+ * case, and for the other operations, mcp_access.may_do answers, with a URI in its canonical spelling.
+ * Without it, and for a URI without a canonical spelling, an unknown operation or a flag other than
+ * MCP_MAY_EXACT, the answer is MCP_EFFECT_DENY. Other flags mean nothing to reading and calling.
  *
  * After MCP_EFFECT_ASK the handler asks the person, and refuses if that is not possible. It must
  * not take MCP_EFFECT_ASK as consent. */

@@ -39,16 +39,18 @@ static bool names_it(const access_rule *r, unsigned item, mcp_str name)
 }
 
 /* What the rule says about the thing. *says is false if that is nothing. With `exact`, a rule with a
- * star gives nothing, but it takes away. */
-static mcp_effect effect_on(const access_rule *r, const mcp_identity *identity, unsigned item,
-                            mcp_str name, bool exact, bool *says)
+ * star gives nothing, but it takes away; what changes something gets at most a question then. */
+static mcp_effect effect_on(const access_rule *r, const mcp_identity *identity,
+                            mcp_operation operation, unsigned item, mcp_str name, bool exact,
+                            bool *says)
 {
+    bool seeing = ACCESS_SEEING & ACCESS_BIT(operation);
     mcp_effect effect = access_effect(r, identity);
     *says = access_covers(r, item, name);
     if (!exact || effect == MCP_EFFECT_DENY)
         return effect;
     *says = *says && names_it(r, item, name);
-    return least(effect, MCP_EFFECT_ASK);
+    return seeing ? effect : least(effect, MCP_EFFECT_ASK);
 }
 
 mcp_effect access_may_do(const mcp_identity *identity, mcp_operation operation, mcp_item item,
@@ -64,7 +66,8 @@ mcp_effect access_may_do(const mcp_identity *identity, mcp_operation operation, 
         bool says = false;
         if (!(r->operations & ACCESS_BIT(operation)))
             continue;
-        mcp_effect effect = effect_on(r, identity, item, name, flags & MCP_MAY_EXACT, &says);
+        mcp_effect effect =
+            effect_on(r, identity, operation, item, name, flags & MCP_MAY_EXACT, &says);
         truth about = says ? access_is_about(r, identity) : NO;
         if (about == NO)
             continue;

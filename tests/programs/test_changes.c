@@ -6,7 +6,7 @@
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-/* For each caller: + allowed, ? asked, - denied. */
+/* For each caller: + allowed, ? asked, - denied. What is no URI is the name of a tool. */
 static void check(const char *rules, mcp_operation operation, const char *uri, unsigned flags,
                   const char expected[CALLERS + 1])
 {
@@ -16,11 +16,12 @@ static void check(const char *rules, mcp_operation operation, const char *uri, u
     config *c;
     settings s;
     access_rules *made;
+    mcp_item item = strchr(uri, ':') ? MCP_ITEM_RESOURCE : MCP_ITEM_TOOL;
     snprintf(text, sizeof(text), "{" OAUTH "\"access\": [%s]}", rules);
     if (read_config(text, &c, &s, &made) != MCP_OK)
         fail_msg("%s: %s", rules, told);
     for (size_t i = 0; i < CALLERS; i++)
-        found[i] = signs[effect_of(made, i, operation, MCP_ITEM_RESOURCE, uri, flags)];
+        found[i] = signs[effect_of(made, i, operation, item, uri, flags)];
     if (strcmp(found, expected) != 0)
         fail_msg("%s: %s %s, expected %s", rules, uri, found, expected);
     forget(c, &s, made);
@@ -29,6 +30,7 @@ static void check(const char *rules, mcp_operation operation, const char *uri, u
 #define ALL   "\"operations\":[\"create\",\"change\",\"move\",\"delete\",\"commit\"]"
 #define EDIT  "\"operations\":[\"change\"]"
 #define EXACT MCP_MAY_EXACT
+#define NAMED "{\"effect\":\"allow\",\"tools\":\"t\"}"
 
 static void what_rules_decide(void **state)
 {
@@ -113,6 +115,24 @@ static void what_rules_decide(void **state)
         {"{\"effect\":\"allow\",\"resources\":\"mem:a\"," EDIT "},"
          "{\"effect\":\"allow\",\"scope\":\"write\"," EDIT "}",
          MCP_OPERATION_CHANGE, "mem:a", EXACT, "---?-"},
+        /* a tool that a rule has to name; calling it is not asked about */
+        {"{\"effect\":\"allow\"}", MCP_OPERATION_CALL, "t", EXACT, "-----"},
+        {"{\"effect\":\"allow\",\"tools\":\"*\"}", MCP_OPERATION_CALL, "t", EXACT, "-----"},
+        {"{\"effect\":\"allow\",\"tools\":[\"t*\",\"u\"]}", MCP_OPERATION_CALL, "t", EXACT,
+         "-----"},
+        {"{\"effect\":\"allow\",\"operations\":[\"commit\"],\"tools\":\"t\"}", MCP_OPERATION_CALL,
+         "t", EXACT, "-----"},
+        {NAMED, MCP_OPERATION_CALL, "t", EXACT, "+++++"},
+        {"{\"effect\":\"deny\"}," NAMED, MCP_OPERATION_CALL, "t", EXACT, "+++++"},
+        {NAMED ",{\"effect\":\"deny\",\"principal\":\"anna\"}", MCP_OPERATION_CALL, "t", EXACT,
+         "+-+++"},
+        {NAMED ",{\"effect\":\"allow\"}", MCP_OPERATION_CALL, "t", EXACT, "+++++"},
+        {"{\"effect\":\"allow\",\"tools\":\"t\",\"scope\":\"write\"}", MCP_OPERATION_CALL, "t",
+         EXACT, "---+-"},
+        {"{\"effect\":\"allow\",\"tools\":\"t\",\"group\":\"staff\"}", MCP_OPERATION_CALL, "t",
+         EXACT, "---+-"},
+        {NAMED ",{\"effect\":\"deny\",\"group\":\"staff\"}", MCP_OPERATION_CALL, "t", EXACT,
+         "+++--"},
         /* what this version does not know */
         {"{\"effect\":\"allow\"," ALL "}", MCP_OPERATION_CHANGE, "mem:a", 2, "-----"},
         {"{\"effect\":\"allow\"," ALL "}", (mcp_operation)7, "mem:a", 0, "-----"},

@@ -205,7 +205,8 @@ mcp_effect mcp_request_may_do(const mcp_request *req, mcp_operation operation, m
 {
     if (!mcp_request_may(req, item, name))
         return MCP_EFFECT_DENY;
-    if (operation == MCP_OPERATION_READ || operation == MCP_OPERATION_CALL)
+    bool seeing = operation == MCP_OPERATION_READ || operation == MCP_OPERATION_CALL;
+    if (seeing && (!(flags & MCP_MAY_EXACT) || !mcp_request_restricted(req)))
         return MCP_EFFECT_ALLOW;
     if (!req->server->access.may_do || (unsigned)operation > MCP_OPERATION_COMMIT ||
         (flags & ~MCP_MAY_EXACT))

@@ -643,7 +643,10 @@ static mcp_effect may_do(const mcp_identity *identity, mcp_operation operation, 
     (void)user, (void)item;
     n_asked++;
     assert_int_equal(name.ptr[name.len], 0);
-    assert_true(operation != MCP_OPERATION_READ && operation != MCP_OPERATION_CALL);
+    if (operation == MCP_OPERATION_READ || operation == MCP_OPERATION_CALL) {
+        assert_int_equal(flags, MCP_MAY_EXACT);
+        return strstr(name.ptr, "other") ? MCP_EFFECT_DENY : MCP_EFFECT_ALLOW;
+    }
     assert_true(operation >= 0 && operation <= MCP_OPERATION_COMMIT);
     assert_true(flags == 0 || flags == MCP_MAY_EXACT);
     if (strstr(name.ptr, "odd"))
@@ -688,6 +691,13 @@ static void test_operations(void **state)
         {"alice", MCP_OPERATION_READ, MCP_ITEM_RESOURCE, "mem:open", 0, MCP_EFFECT_ALLOW},
         {"alice", MCP_OPERATION_CALL, MCP_ITEM_TOOL, "open", 0, MCP_EFFECT_ALLOW},
         {"alice", MCP_OPERATION_READ, MCP_ITEM_RESOURCE, "mem:open", 4, MCP_EFFECT_ALLOW},
+        /* exactly: also what is seen has to be named */
+        {"alice", MCP_OPERATION_CALL, MCP_ITEM_TOOL, "open", 1, MCP_EFFECT_ALLOW},
+        {"alice", MCP_OPERATION_CALL, MCP_ITEM_TOOL, "other", 0, MCP_EFFECT_ALLOW},
+        {"alice", MCP_OPERATION_CALL, MCP_ITEM_TOOL, "other", 1, MCP_EFFECT_DENY},
+        {"alice", MCP_OPERATION_CALL, MCP_ITEM_TOOL, "open", 3, MCP_EFFECT_DENY},
+        {"alice", MCP_OPERATION_READ, MCP_ITEM_RESOURCE, "mem:other", 1, MCP_EFFECT_DENY},
+        {"bob", MCP_OPERATION_CALL, MCP_ITEM_TOOL, "secret", 1, MCP_EFFECT_DENY},
         {"alice", MCP_OPERATION_CHANGE, MCP_ITEM_RESOURCE, "mem:open", 0, MCP_EFFECT_ALLOW},
         {"alice", MCP_OPERATION_CHANGE, MCP_ITEM_RESOURCE, "app:/%6Fpen", 0, MCP_EFFECT_ALLOW},
         {"alice", MCP_OPERATION_CHANGE, MCP_ITEM_TOOL, "open", 0, MCP_EFFECT_ALLOW},
@@ -763,9 +773,10 @@ static void test_no_rules_for_changes(void **state)
         open_operations(&w, "alice", without[i]);
         n_asked = 0;
         for (int operation = 0; operation <= MCP_OPERATION_COMMIT + 1; operation++) {
-            mcp_effect expected =
-                operation <= MCP_OPERATION_CALL ? MCP_EFFECT_ALLOW : MCP_EFFECT_DENY;
             for (unsigned flags = 0; flags < 3; flags++) {
+                bool named = without[i] && flags == MCP_MAY_EXACT;
+                mcp_effect expected =
+                    operation <= MCP_OPERATION_CALL && !named ? MCP_EFFECT_ALLOW : MCP_EFFECT_DENY;
                 assert_int_equal(
                     effect_of(&w, (mcp_operation)operation, MCP_ITEM_RESOURCE, "mem:open", flags),
                     expected);
