@@ -1,5 +1,5 @@
 /* provider.c: mounts a database with its templates, its saved queries and the tool. */
-#include "provider.h"
+#include "health.h"
 
 #include <stdio.h>
 
@@ -68,6 +68,12 @@ static int canonical(common_source *base, mcp_str rest, char *texts, common_buff
     return made.failed ? MCP_ENOMEM : MCP_OK;
 }
 
+static int offer(common_source *base, common_offer to, mcp_error *error)
+{
+    int rc = postgres_writes_offer(base, to, error);
+    return rc == MCP_OK ? postgres_health_offer((postgres *)base, to, error) : rc;
+}
+
 #define PROVIDER                                                             \
     .size = sizeof(mcp_provider), .name = "postgres", .list = postgres_list, \
     .read = postgres_read, .resolve = common_source_resolve, .release = common_source_free
@@ -75,7 +81,7 @@ static int canonical(common_source *base, mcp_str rest, char *texts, common_buff
     .noun = "database",                                                                         \
     .templates = {templates, sizeof(templates) / sizeof(*templates), postgres_read_template,    \
                   postgres_complete},                                                           \
-    .offer = postgres_writes_offer,                                                             \
+    .offer = offer,                                                                             \
     .in_process = true, /* libpq needs the network, the environment and the user's files */     \
         .canonical = canonical, .texts_room = POSTGRES_URI_ROOM, .begin = postgres_watch_begin, \
     .end = postgres_watch_end, .look = postgres_watch_look, .clear = clear
@@ -301,6 +307,7 @@ static int make_source(mcp_server *server, const mcp_host *host, const mcp_postg
     s->superuser = o->superuser;
     s->base.explain = o->explain;
     s->sample_rows = o->sample_rows;
+    s->health_wanted = o->database_health;
     s->tables.alloc = s->base.alloc;
     postgres_sql_init(&s->check.sql, &s->base.alloc);
     if (host)
@@ -346,7 +353,10 @@ const char mcp_postgres_schema[] = COMMON_DATABASE_SCHEMA(
     "\"poll_ms\":{\"type\":\"integer\",\"minimum\":50,\"maximum\":3600000,"
     "\"description\":\"How often it is looked whether the schema changed; default 2000\"},"
     "\"superuser\":{\"type\":\"boolean\",\"description\":\"Run queries also for a role that may "
-    "read the server's files\"}," POSTGRES_RUN_AS_SCHEMA,
+    "read the server's files\"},"
+    "\"database_health\":{\"type\":\"boolean\",\"description\":\"There is a tool "
+    "database_health_NAME, which says what the statistics show; default "
+    "false\"}," POSTGRES_RUN_AS_SCHEMA,
     COMMON_QUERIES_SCHEMA("$1, $2 in the order of `parameters`", COMMON_QUERY_WRITES, ""));
 
 /* `tool` has room for the tool's name and its NUL. */
@@ -369,6 +379,7 @@ static int read_options(const char *conninfo, const mcp_json *json, const char *
         .queries = mcp_json_get(json, "queries"),
         .sample_rows = mcp_json_bool(mcp_json_get(json, "sample_rows"), false),
         .explain = mcp_json_bool(mcp_json_get(json, "explain"), false),
+        .database_health = mcp_json_bool(mcp_json_get(json, "database_health"), false),
         .run_as = mcp_json_get(json, "run_as"),
         .allocator = allocator};
     return common_text(json, "tool", tool, COMMON_TOOL_NAME + 1, &ret->tool, error);

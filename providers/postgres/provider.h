@@ -50,7 +50,8 @@ struct postgres {
     char *conninfo;
     size_t max_rows, max_bytes, max_read, answer_tokens, connections;
     uint64_t timeout_ms, poll_ms;
-    bool superuser, sample_rows;
+    bool superuser, sample_rows, health_wanted;
+    char health[65]; /* the name of its tool; see health.c */
     postgres_pool *pool;
     postgres_tables tables; /* as the login role sees them; unused with callers */
     postgres_callers callers;

@@ -208,6 +208,31 @@ write_change() {
     done
 }
 
+@test "database_health is there with its option, and under rules for those whom one allows it by its name" {
+    health() {
+        jq -n --argjson rules "$1" --arg source "host=$PGDIR dbname=shop" '{access: $rules, sources: [{module: "postgres",
+            source: $source, options: {database_health: true}}]}' >c.json
+    }
+    psql -q -h "$PGDIR" -U postgres shop -c 'CREATE TABLE idle(a integer)' -c 'CREATE INDEX idle_a ON idle(a)' -c 'GRANT SELECT ON idle TO reader'
+    run -0 mcpctl tools -- mcpd postgres:shop
+    [[ "$output" == *query_postgres_shop* && "$output" != *database_health* ]]
+    run -0 mcpctl call --yes database_health_shop -- mcpd 'postgres:shop?database_health=true'
+    [[ "$output" == *'public.idle_a on public.idle: '* && "$output" == *'Statements of this role'* && "$output" == *'Counted since the database was made'* ]] || { echo "$output"; return 1; }
+    for rules in '[{"effect": "allow"}]' '[{"effect": "allow", "tools": "*"}]' '[{"effect": "deny"}, {"effect": "allow", "tools": "database_*"}]' \
+        '[{"principal": "anonymous", "effect": "allow", "tools": "database_health_shop"}]'; do
+        health "$rules"
+        run -0 mcpctl tools -- mcpd --config c.json
+        [[ "$output" != *database_health* ]] || { echo "$rules: $output"; return 1; }
+        run mcpctl call --yes database_health_shop -- mcpd --config c.json
+        [[ "$status" != 0 && "$output" != *idle_a* ]] || { echo "$rules: $output"; return 1; }
+    done
+    health '[{"effect": "deny"}, {"principal": "stdio", "effect": "allow", "tools": "database_health_shop", "resources": "postgres://shop/public/part"}]'
+    run -0 mcpctl call --yes database_health_shop table=part -- mcpd --config c.json
+    [[ "$output" == *'public.part: about '* && "$output" != *sale* && "$output" != *idle* ]] || { echo "$output"; return 1; }
+    run mcpctl call --yes database_health_shop table=sale -- mcpd --config c.json
+    [[ "$status" != 0 && "$output" == *'There is no such table'* ]] || { echo "$output"; return 1; }
+}
+
 @test "docs/postgres.md: the commands print what the page shows" {
     page=$BATS_TEST_DIRNAME/../../docs/postgres.md
     awk '/^```sql setup/ { on = 1; next } /^```/ { on = 0 } on' "$page" >setup.sql

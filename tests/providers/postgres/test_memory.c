@@ -23,6 +23,7 @@ static const exchange tried[] = {
     {CALL,
      SQL_WITH("SELECT name FROM customer WHERE id = $1", "\"parameters_json\":\"[1]\""),
      {"Ada"}},
+    {CALL, "\"name\":\"database_health_shop\"", {"\"unused_indexes\":["}},
     {COMPLETE,
      "\"ref\":{\"type\":\"ref/resource\",\"uri\":\"postgres://shop/{schema}/{table}/row{/"
      "key*}{?format}\"},\"argument\":{\"name\":\"key\",\"value\":\"2\"},\"context\":{\"arguments\":"
@@ -60,7 +61,7 @@ static int open_all(void)
     if (rc == MCP_OK)
         rc = mcp_postgres_mount(p.server,
                                 MCP_OPTIONS(mcp_postgres_options, .conninfo = conninfo,
-                                            .allocator = &a, .poll_ms = 50,
+                                            .allocator = &a, .poll_ms = 50, .database_health = true,
                                             .run_as = with_roles ? mcp_json_root(roles) : NULL,
                                             .queries = mcp_json_root(saved)),
                                 &p.error);
