@@ -16,6 +16,20 @@ static const char *variable(const bridge_walk *w)
     return w->tool == BRIDGE_FIND ? "named" : w->ignore_case ? "icontains" : "contains";
 }
 
+/* The name that is asked for: a part of it, or a pattern. One that fits every name is none, nor is one with what
+ * a database does not know. */
+static mcp_str name_of(const search_query *q)
+{
+    static const char general[] = "*?";
+    bool some = false, strange = false;
+    mcp_str name = q->part.len ? q->part : q->glob;
+    for (size_t i = 0; i < name.len; i++) {
+        some = some || !memchr(general, name.ptr[i], sizeof(general));
+        strange = strange || name.ptr[i] == '/' || (!q->part.len && name.ptr[i] == '[');
+    }
+    return some && !strange ? name : (mcp_str){"", 0};
+}
+
 /* ---- templates ------------------------------------------------------------------------------- */
 
 static void put_token(mcp_json_writer *json, const void *user)
@@ -96,7 +110,7 @@ static bool fits(const bridge_walk *w, mcp_str uri)
 
 int bridge_filter_entry(bridge_walk *w, mcp_str uri)
 {
-    mcp_str text = w->tool == BRIDGE_FIND ? w->query.part : w->asked;
+    mcp_str text = w->tool == BRIDGE_FIND ? name_of(&w->query) : w->asked;
     const char *parts[] = {"?", variable(w), "="};
     w->filter.len = 0;
     if (!w->n_filters || memchr(uri.ptr, '?', uri.len) || !fits(w, uri))
@@ -135,9 +149,9 @@ bool bridge_may_have_names(const bridge_walk *w)
 {
     const search_query *q = &w->query;
     mcp_str uri = member(w->entry, "uri");
-    return w->tool == BRIDGE_FIND && q->part.len && !memchr(q->part.ptr, '/', q->part.len) &&
-           (q->kinds & SEARCH_OTHERS) && (!w->filters_known || w->n_filters) &&
-           !begins(uri, MCP_STR("file:")) && (begins(uri, q->under) || begins(q->under, uri));
+    return w->tool == BRIDGE_FIND && name_of(q).len && (q->kinds & SEARCH_OTHERS) &&
+           (!w->filters_known || w->n_filters) && !begins(uri, MCP_STR("file:")) &&
+           (begins(uri, q->under) || begins(q->under, uri));
 }
 
 static void put_uri(mcp_json_writer *json, const void *user)
@@ -159,17 +173,18 @@ int bridge_ask_names(bridge_walk *w)
     return common_loopback_ask(w->all->bridge->loopback, &w->one);
 }
 
-/* Adds the line of a column: the table, and "column customer_email text". */
+/* Adds the line of a column: the table, and "column customer_email text"; or of a type: "enum 'a', 'b'". */
 static int put_name(bridge_walk *w, const mcp_json *named)
 {
-    mcp_str words[] = {MCP_STR("column"), member(named, "column"), member(named, "type")};
+    mcp_str column = member(named, "column"), type = member(named, "type");
+    mcp_str words[] = {column.len ? MCP_STR("column") : type, column, type};
     search_entry e = {
         .kind = SEARCH_OTHERS, .uri = member(named, "uri"), .name = member(named, "name")};
     int rc = MCP_OK;
-    if (!e.uri.len || !words[1].len || !begins(e.uri, w->query.under))
+    if (!e.uri.len || !words[0].len || !begins(e.uri, w->query.under))
         return MCP_OK;
     w->scratch.len = 0;
-    for (size_t i = 0; rc == MCP_OK && i < 3 && words[i].len; i++) {
+    for (size_t i = 0; rc == MCP_OK && i < (column.len ? 3 : 1) && words[i].len; i++) {
         rc = common_buffer_append(&w->scratch, " ", i > 0);
         if (rc == MCP_OK)
             rc = common_buffer_append(&w->scratch, words[i].ptr, words[i].len);

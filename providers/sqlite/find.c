@@ -16,6 +16,12 @@ static void put_column(sqlite_job *j, mcp_str table, const char *uri, sqlite3_st
     mcp_json_end(w);
 }
 
+static bool is_named(mcp_str column, mcp_str part)
+{
+    return common_named_is_pattern(part) ? common_named_fits(column, part)
+                                         : search_contains(column, part);
+}
+
 /* Adds the columns of a table. Returns SQLite's code. */
 static int find_in(sqlite_conn *c, sqlite_job *j, mcp_str table, mcp_str part)
 {
@@ -33,7 +39,7 @@ static int find_in(sqlite_conn *c, sqlite_job *j, mcp_str table, mcp_str part)
         rc = sqlite3_bind_text64(stmt, 1, table.ptr, table.len, SQLITE_STATIC, SQLITE_UTF8);
     while (rc == SQLITE_OK && !j->more && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
         rc = SQLITE_OK;
-        if (!search_contains(sqlite_text(stmt, 0), part))
+        if (!is_named(sqlite_text(stmt, 0), part))
             continue;
         j->more = j->rows == COMMON_NAMED_MOST;
         if (!j->more)

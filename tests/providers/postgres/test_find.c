@@ -12,6 +12,10 @@ static peer p;
     "{\\\"uri\\\":\\\"postgres://shop/" schema "/" table "\\\",\\\"name\\\":\\\"" schema "." table \
     "\\\",\\\"column\\\":\\\"" column "\\\",\\\"type\\\":\\\"" type "\\\"}"
 
+#define TYPE(schema, name, about)                                                               \
+    "{\\\"uri\\\":\\\"postgres://shop/" schema "\\\",\\\"name\\\":\\\"" schema "." name "\\\"," \
+    "\\\"type\\\":\\\"" about "\\\"}"
+
 static const exchange exchanges[] = {
     {READ,
      NAMED("customer_email"),
@@ -32,6 +36,31 @@ static const exchange exchanges[] = {
     {READ, NAMED("%25"), {"{\\\"named\\\":[" COLUMN("crm", "person", "a%b", "integer") "]}"}},
     {READ, NAMED("_"), {COLUMN("crm", "mails", "customer_email", "text"), "!a%b"}},
     {READ, NAMED("n"), {"\\\"more\\\":true"}},
+    /* a pattern is for the whole name */
+    {READ,
+     NAMED("customer*"),
+     {COLUMN("crm", "mails", "customer_email", "text"), "Customer_Email"}},
+    {READ, NAMED("*email"), {COLUMN("crm", "mails", "customer_email", "text")}},
+    {READ, NAMED("c*r_?ma?l"), {COLUMN("crm", "mails", "customer_email", "text")}},
+    {READ, NAMED("email*"), {"{\\\"named\\\":[]}"}},
+    {READ, NAMED("a%25?"), {"{\\\"named\\\":[" COLUMN("crm", "person", "a%b", "integer") "]}"}},
+    {READ, NAMED("?_b"), {"{\\\"named\\\":[]}"}},
+    {READ, NAMED("sta?e"), {COLUMN("crm", "person", "now", "crm.stage"), "!unused"}},
+    /* types that no column has */
+    {READ,
+     NAMED("unused"),
+     {"{\\\"named\\\":[" TYPE("crm", "unused_enum", "enum 'a', 'b''c'") "," TYPE(
+         "crm", "unused_pair",
+         "composite type") "," TYPE("crm", "unused_range",
+                                    "range type") "," TYPE("crm", "unused_text",
+                                                           "domain of character varying(9)") "]}"}},
+    {READ,
+     NAMED("unused_t*"),
+     {TYPE("crm", "unused_text", "domain of character varying(9)"), "!enum"}},
+    /* not one that only a hidden column has, of a closed schema, or of a table */
+    {READ, NAMED("hidden_type"), {"{\\\"named\\\":[]}"}},
+    {READ, NAMED("closed_type"), {"{\\\"named\\\":[]}"}},
+    {READ, NAMED("hidden_one"), {"{\\\"named\\\":[]}"}},
     {READ, NAMED(""), {"named must have 1 to 256 bytes"}},
     {READ, NAMED("a&limit=2"), {"\"code\":-32602"}},
 };
@@ -45,10 +74,13 @@ static bool may(const mcp_identity *identity, mcp_item item, mcp_str name, void 
 /* With rules, what is hidden is left out, and does not count. */
 static void check_rules(void)
 {
-    static const exchange e = {READ, NAMED("customer_email"), {"crm.person", "!mails"}};
+    static const exchange all[] = {
+        {READ, NAMED("customer_email"), {"crm.person", "!mails"}},
+        {READ, NAMED("unused_*"), {TYPE("crm", "unused_enum", "enum"), "domain\\\"}", "!varying"}}};
     mcp_access access = {.size = sizeof(access), .may = may};
     assert_int_equal(mcp_server_set_access(p.server, &access), MCP_OK);
-    check_exchange(&p, &e);
+    for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+        check_exchange(&p, &all[i]);
 }
 
 static void test_cases(void **state)
@@ -59,6 +91,13 @@ static void test_cases(void **state)
     run_sql(
         "CREATE SCHEMA crm; GRANT USAGE ON SCHEMA crm TO reader; CREATE SCHEMA closed;"
         "CREATE TYPE crm.stage AS ENUM ('lead', 'won');"
+        "CREATE TYPE crm.unused_enum AS ENUM ('a', 'b''c'); CREATE DOMAIN crm.unused_text AS "
+        "varchar(9); CREATE TYPE crm.unused_pair AS (a integer, b text);"
+        "CREATE TYPE crm.unused_taken AS ENUM ('x'); REVOKE USAGE ON TYPE crm.unused_taken FROM "
+        "PUBLIC;"
+        "CREATE TYPE crm.unused_range AS RANGE (subtype = float8);"
+        "CREATE TYPE crm.hidden_type AS ENUM ('x'); CREATE TYPE closed.closed_type AS ENUM ('x');"
+        "CREATE TABLE crm.fourth(a crm.hidden_type[]);"
         "CREATE TABLE crm.hidden_one(a integer);"
         "CREATE TABLE crm.person(id integer PRIMARY KEY, \"Customer_Email\" varchar(99),"
         " secret text, now crm.stage, was crm.stage[], whole crm.hidden_one, \"a%b\" integer);"

@@ -28,6 +28,13 @@ static void test_cases(void **state)
         {READ, NAMED("%25"), {"100%_", "!sale"}},
         {READ, NAMED("n49"), {COLUMN("wide", "n49", "INT"), "!more"}},
         {READ, NAMED("n"), {COLUMN("wide", "n0", "INT"), "\\\"more\\\":true", "!n50"}},
+        /* a pattern is for the whole name */
+        {READ, NAMED("CUST*mail"), {COLUMN("sale", "Customer_Email", "TEXT"), "!mails"}},
+        {READ, NAMED("?a?l"), {COLUMN("mails", "mail", "TEXT"), "!Customer"}},
+        {READ, NAMED("*"), {"\\\"more\\\":true"}},
+        {READ, NAMED("mail*s"), {"{\\\"named\\\":[]}"}},
+        {READ, NAMED("?mail"), {"{\\\"named\\\":[]}"}},
+        {READ, NAMED("%C3%BCb?rl*g*"), {"\\\"column\\\":\\\"überläng€\\\""}},
         {READ, NAMED("nowhere"), {"{\\\"named\\\":[]}"}},
         {READ, NAMED(""), {"named must have 1 to 256 bytes"}},
         {READ, NAMED("a&limit=2"), {"\"code\":-32602"}},
@@ -46,7 +53,7 @@ static int setup(void **state)
     char sql[2000] = "CREATE TABLE sale(id INTEGER PRIMARY KEY, Customer_Email TEXT);"
                      "CREATE VIEW mails AS SELECT Customer_Email AS mail FROM sale;"
                      "CREATE VIEW broken AS SELECT mail FROM none;"
-                     "CREATE TABLE \"odd name\"(\"100%_\");"
+                     "CREATE TABLE \"odd name\"(\"100%_\"); CREATE TABLE far(\"überläng€\");"
                      "CREATE TABLE wide(x";
     (void)state;
     for (int i = 0; i < 55; i++)
