@@ -73,6 +73,13 @@
     " FROM " CHECKS "))) ORDER BY y.typname, y.oid))"                                           \
     " FROM " TYPES ")"
 
+/* The constraints of which one may refer to the table: no index of the catalogue is for that, but each foreign key has
+ * triggers on the table that it refers to. Before PostgreSQL 15 it has none on a partitioned one. */
+#define REFERRING                                                                               \
+    "ARRAY(SELECT g.tgconstraint FROM pg_catalog.pg_trigger g WHERE g.tgrelid = c.oid AND "     \
+    "g.tgconstraint <> 0 UNION ALL SELECT x.oid FROM pg_catalog.pg_constraint x WHERE "         \
+    "c.relkind = 'p' AND x.confrelid = c.oid)"
+
 /* The foreign keys of other tables, and of this one, that refer to it. Those of partitions are copies. */
 #define REFERENCES                                                                              \
     "(SELECT k.conname, k.conrelid, k.conkey, k.confrelid, k.confkey, fn.nspname, f.relname, "  \
@@ -80,7 +87,8 @@
     " FROM pg_catalog.pg_constraint k"                                                          \
     " JOIN pg_catalog.pg_class f ON f.oid = k.conrelid"                                         \
     " JOIN pg_catalog.pg_namespace fn ON fn.oid = f.relnamespace"                               \
-    " WHERE k.confrelid = c.oid AND k.contype = 'f' AND k.conparentid = 0 AND "                 \
+    " WHERE k.oid = ANY (" REFERRING ") AND k.confrelid = c.oid AND k.contype = 'f' AND "       \
+    "k.conparentid = 0 AND "                                                                    \
     "pg_catalog.has_schema_privilege(fn.oid, 'USAGE') AND " READABLE                            \
     " AND NOT " IS_LEFT("b", "k.oid")                                                           \
     " ORDER BY fn.nspname, f.relname, k.conname"                                                \

@@ -157,7 +157,8 @@
     " AND NOT " IS_LEFT("i", "i.indexrelid") " AND NOT EXISTS "                                 \
     "(SELECT 1"                                                                                 \
     " FROM pg_catalog.pg_constraint k"                                                          \
-    " WHERE k.conindid = i.indexrelid)), '') || " TRIGGERS " || " POLICIES                      \
+    " WHERE k.conrelid = i.indrelid AND k.conindid = i.indexrelid AND k.contype IN ('p', 'u', 'x'))" \
+    "), '') || " TRIGGERS " || " POLICIES                      \
     " || coalesce(pg_catalog.format('COMMENT ON %s %I.%I IS ', upper(" KIND "), n.nspname, "    \
     "c.relname) || pg_catalog.quote_literal(pg_catalog.obj_description(c.oid, 'pg_class')) || " \
     "E';\\n', '')"                                                                              \

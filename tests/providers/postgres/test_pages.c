@@ -40,6 +40,11 @@ static const char setup[] =
     "CREATE POLICY of_boss ON sales.note TO postgres USING (owner = 'boss');"
     "CREATE POLICY by_client ON sales.note AS RESTRICTIVE FOR SELECT USING (EXISTS (SELECT 1 FROM "
     "sales.secret));"
+    "CREATE TABLE sales.stock(id integer, code text); CREATE UNIQUE INDEX stock_code ON "
+    "sales.stock(code); CREATE TABLE sales.shelf(stock text REFERENCES sales.stock(code));"
+    "CREATE TABLE sales.entry(id integer, at date, FOREIGN KEY (id, at) REFERENCES sales.log);"
+    "CREATE ROLE of_stock; GRANT of_stock TO reader; GRANT SELECT ON sales.stock, sales.shelf, "
+    "sales.entry TO of_stock;"
     "INSERT INTO sales.client VALUES (1, 'a@b', NULL, NULL, NULL, 1), (2, 'c@d', NULL, NULL, NULL, "
     "2);"
     "INSERT INTO sales.note VALUES (1, 'reader'), (2, 'x'); INSERT INTO sales.deal VALUES (1, 1);"
@@ -83,6 +88,12 @@ static const exchange pages[] = {
     /* its own foreign keys and constraints likewise */
     {READ, URI("sales/log"), {"sales.client(id)", "!bonus", "!staff", "!boss_fkey"}},
     {READ, URI("sales/part"), {"client_fkey", "!pin"}},
+    /* an index that a foreign key needs is none of a constraint */
+    {READ,
+     URI("sales/stock?format=text"),
+     {"CREATE UNIQUE INDEX stock_code ON", "-- referenced by sales.shelf(stock)"}},
+    /* a partitioned table */
+    {READ, URI("sales/log?format=text"), {"-- referenced by sales.entry(id, at)"}},
     /* partitions */
     {READ,
      URI("sales/log"),
