@@ -13,21 +13,22 @@
 /* The kinds in a schema are sorted by their letter: the schema itself, tables with their
  * rows, functions. */
 static const char list_sql[] =
-    "SELECT kind, schema, name, comment FROM ("
-    "SELECT 'a' AS kind, n.oid AS space, n.nspname::pg_catalog.text COLLATE \"C\" AS schema, '' "
-    "COLLATE \"C\" AS name,"
-    " pg_catalog.obj_description(n.oid, 'pg_namespace') AS comment FROM pg_catalog.pg_namespace n"
-    " UNION ALL SELECT k, n.oid, n.nspname::pg_catalog.text COLLATE \"C\", "
-    "c.relname::pg_catalog.text COLLATE \"C\","
-    " CASE k WHEN 't' THEN pg_catalog.obj_description(c.oid, 'pg_class') END"
+    "SELECT kind, schema, name, CASE kind WHEN 'a' THEN pg_catalog.obj_description(id, "
+    "'pg_namespace') WHEN 't' THEN pg_catalog.obj_description(id, 'pg_class') WHEN 'x' THEN "
+    "pg_catalog.obj_description(id, 'pg_proc') END FROM ("
+    "SELECT kind, id, schema, name FROM ("
+    "SELECT 'a' AS kind, n.oid AS space, n.oid AS id, n.nspname::pg_catalog.text COLLATE \"C\" AS "
+    "schema, '' COLLATE \"C\" AS name FROM pg_catalog.pg_namespace n"
+    " UNION ALL SELECT k, n.oid, c.oid, n.nspname::pg_catalog.text COLLATE \"C\", "
+    "c.relname::pg_catalog.text COLLATE \"C\""
     " FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace,"
     " (VALUES ('t'), ('u')) AS v(k) WHERE c.relkind IN ('r', 'v', 'm', 'f', 'p')"
     " AND NOT c.relispartition AND pg_catalog.has_any_column_privilege(c.oid, 'SELECT')"
     " AND (k = 't' OR EXISTS (SELECT 1 FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.oid AND "
     "a.attnum > 0 AND NOT a.attisdropped))"
-    " UNION ALL SELECT 'x', n.oid, n.nspname::pg_catalog.text COLLATE \"C\", (p.proname || '(' ||"
-    " pg_catalog.pg_get_function_identity_arguments(p.oid) || ')') COLLATE \"C\","
-    " pg_catalog.obj_description(p.oid, 'pg_proc') FROM pg_catalog.pg_proc p"
+    " UNION ALL SELECT 'x', n.oid, p.oid, n.nspname::pg_catalog.text COLLATE \"C\", (p.proname || "
+    "'(' || pg_catalog.pg_get_function_identity_arguments(p.oid) || ')') COLLATE \"C\""
+    " FROM pg_catalog.pg_proc p"
     " JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace WHERE NOT EXISTS (SELECT 1 FROM"
     " pg_catalog.pg_depend d WHERE d.objid = p.oid AND d.classid = "
     "'pg_catalog.pg_proc'::pg_catalog.regclass"
@@ -38,7 +39,8 @@ static const char list_sql[] =
     " ($1::pg_catalog.text COLLATE \"C\", CASE $2::pg_catalog.text WHEN 'u' THEN 't' ELSE $2 END,"
     " $3::pg_catalog.text COLLATE \"C\", $2)"
     " ORDER BY schema, CASE kind WHEN 'u' THEN 't' ELSE kind END, name, kind LIMIT "
-    "$4::pg_catalog.int8";
+    "$4::pg_catalog.int8) AS page"
+    " ORDER BY schema, CASE kind WHEN 'u' THEN 't' ELSE kind END, name, kind";
 
 enum { AT_QUERY = 'Q' };
 
