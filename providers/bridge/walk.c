@@ -174,7 +174,7 @@ static size_t page_size(const bridge_walk *w)
 {
     if (takes_all(w))
         return w->query.limit - w->results.count;
-    return w->tool == BRIDGE_SEARCH ? READ_PAGE : PAGE;
+    return w->tool == BRIDGE_SEARCH && !w->barren ? READ_PAGE : PAGE;
 }
 
 /* Checks the answer of a list. Returns MCP_EINVAL if the cursor is invalid. */
@@ -259,6 +259,7 @@ static int go_through(bridge_walk *w)
     w->step = BRIDGE_AT_PAGE;
     while ((w->entry = mcp_json_next(list, &w->entries, NULL)) != NULL) {
         bool wanted = bridge_wants(w, w->entry);
+        w->barren = w->barren && !wanted;
         if ((wanted && is_enough(w)) || (w->at && w->tool == BRIDGE_SEARCH && is_late(w)))
             return stop_here(w);
         if (wanted && w->tool == BRIDGE_SEARCH) {
@@ -293,6 +294,7 @@ static int take_page(bridge_walk *w)
         return rc;
     w->entries = (mcp_json_iter){0};
     w->at = 0;
+    w->barren = true;
     return go_through(w);
 }
 

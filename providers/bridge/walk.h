@@ -56,7 +56,8 @@ typedef struct bridge_walk {
     bool has_token;
     common_buffer token; /* cursor of the current page */
     common_ask page, one;
-    int64_t slice;               /* when other requests last got a turn */
+    bool barren;   /* no entry of the page so far is wanted, so that the next one may be large */
+    int64_t slice; /* when other requests last got a turn */
     common_buffer scratch, twin; /* reused for each entry */
     mcp_json_iter entries;
     const mcp_json *entry; /* borrowed from `page` */
