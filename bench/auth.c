@@ -165,12 +165,12 @@ static void measure_cache(void)
     double us[ROUNDS];
     memset(text, 'x', sizeof(text));
     require(mcp__token_cache_new(&o, NULL, &cache) == MCP_OK, "a cache");
-    require(mcp__token_cache_id(cache, (mcp_str){text, sizeof(text)}, &id), "an id");
+    require(mcp__token_cache_id(cache, 0, (mcp_str){text, sizeof(text)}, &id), "an id");
     require(mcp__token_cache_put(cache, &id, text, 1000, NOW + 100, 300, NOW) == MCP_OK, "put");
     for (int i = 0; i < ROUNDS; i++) {
         double start = cpu_us();
         for (int k = 0; k < EACH; k++) {
-            require(mcp__token_cache_id(cache, (mcp_str){text, sizeof(text)}, &id), "an id");
+            require(mcp__token_cache_id(cache, 0, (mcp_str){text, sizeof(text)}, &id), "an id");
             require(mcp__token_cache_get(cache, &id, NOW) == text, "get");
         }
         us[i] = (cpu_us() - start) / EACH;

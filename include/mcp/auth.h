@@ -200,6 +200,29 @@ MCP_API int mcp_resource_server_new(const mcp_resource_server_options *options,
  * their `done` functions (mcp_loop_drain()). NULL is allowed. */
 MCP_API void mcp_resource_server_free(mcp_resource_server *server);
 
+/* A view of the server (mcp_http_options.has_view), which is a resource of its own: the endpoint serves
+ * its metadata, and challenges there name them. Its issuers, keys and limits are those of the server.
+ * All strings are copied. */
+typedef struct mcp_auth_view {
+    size_t size;
+    const char *name; /* required */
+    /* The URL of the view as clients use it. NULL means that of the server, a slash and the name. */
+    const char *resource;
+    /* A token must be for one of these audiences in this view, whatever those of its issuer are. NULL
+     * means those of its issuer; and, if one of them is the resource of the server, that of the view
+     * beside them, because a client asks for a token for the resource that it knows (RFC 8707). */
+    const char *const *audiences;
+    size_t n_audiences;
+} mcp_auth_view;
+
+/* Sets the views, in place of those that were set before. A request in any other view is authenticated
+ * as one without a view, and such a view has no metadata. Nothing that is remembered of a token for
+ * one view, or for the server, counts for another, or for a view that was set again. Returns MCP_OK,
+ * MCP_EINVAL (a wrong name, URL or audience, or a name twice) or MCP_ENOMEM; after an error
+ * nothing has changed. */
+MCP_API int mcp_resource_server_set_views(mcp_resource_server *server, const mcp_auth_view *views,
+                                          size_t n, mcp_error *error);
+
 /* Answers a login, now or later. `server` is an mcp_resource_server. An endpoint calls this itself
  * if its option resource_server is set and `authenticate` is not. A program that also accepts other
  * tokens sets both options, and calls this for the logins that it does not answer itself.
@@ -210,7 +233,8 @@ MCP_API void mcp_resource_server_free(mcp_resource_server *server);
  * cannot be reached, it gets 503 with Retry-After (RFC 6750 section 3, RFC 9449 section 7).
  *
  * A proof must be for the URL that mcp_http_login_url() returns. If the endpoint has no public_url,
- * it must be for the URL of the resource. */
+ * it must be for the URL of the resource. In a view that was set (mcp_resource_server_set_views()) it
+ * must be for the resource of the view. */
 MCP_API void mcp_resource_server_authenticate(struct mcp_http_login *login, void *server);
 
 /* Writes the principal of the caller whose name at an issuer is `value`: the issuer, "#", and the

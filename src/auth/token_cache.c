@@ -160,11 +160,15 @@ void mcp__token_cache_free(mcp__token_cache *cache)
     mcp__release(&a, cache);
 }
 
-bool mcp__token_cache_id(mcp__token_cache *cache, mcp_str token, mcp__token_id *ret)
+bool mcp__token_cache_id(mcp__token_cache *cache, uint64_t resource, mcp_str token,
+                         mcp__token_id *ret)
 {
     const mcp__crypto *c = cache->options.crypto;
+    unsigned char number[sizeof(resource)];
     size_t len;
+    memcpy(number, &resource, sizeof(number));
     return c->EVP_MAC_init(cache->mac, NULL, 0, NULL) == 1 &&
+           c->EVP_MAC_update(cache->mac, number, sizeof(number)) == 1 &&
            c->EVP_MAC_update(cache->mac, (const unsigned char *)token.ptr, token.len) == 1 &&
            c->EVP_MAC_final(cache->mac, ret->mac, &len, sizeof(ret->mac)) == 1;
 }

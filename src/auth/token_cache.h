@@ -34,8 +34,10 @@ int mcp__token_cache_new(const mcp__token_cache_options *options, const mcp_allo
                          mcp__token_cache **ret);
 void mcp__token_cache_free(mcp__token_cache *cache); /* NULL is allowed */
 
-/* Computes the id of a token. Returns false if libcrypto failed. */
-bool mcp__token_cache_id(mcp__token_cache *cache, mcp_str token, mcp__token_id *ret);
+/* Computes the id of a token for a resource, which is named by a number: a token has another id for each.
+ * Returns false if libcrypto failed. */
+bool mcp__token_cache_id(mcp__token_cache *cache, uint64_t resource, mcp_str token,
+                         mcp__token_id *ret);
 /* Returns the value of a token, which is borrowed, or NULL. Times are in seconds since 1970. */
 void *mcp__token_cache_get(mcp__token_cache *cache, const mcp__token_id *id, int64_t now);
 /* Returns the entry of a token that mcp__token_cache_get() has just found, and the generation of the

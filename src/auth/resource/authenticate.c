@@ -39,6 +39,7 @@ static void login_free(mcp__rs_login *login)
         *login->ended = true;
     mcp__rs_known_clear(&login->known);
     mcp__rs_address_unref(rs, login->job.address);
+    mcp__rs_view_unref(login->question.view);
     mcp__release(rs->allocator, login);
 }
 
@@ -91,6 +92,7 @@ static mcp__rs_login *login_new(mcp_resource_server *rs, const mcp__rs_question 
     mcp__list_init(&login->job.link);
     mcp__list_init(&login->link);
     login->question = *question;
+    mcp__rs_view_ref(question->view);
     login->scheme = scheme;
     if (dpop) {
         memcpy(login->text, token.ptr, token.len);
@@ -157,7 +159,8 @@ mcp__rs_login *mcp__rs_ask(mcp_resource_server *rs, const mcp__rs_question *ques
     mcp_str token;
     mcp__token_id id;
     mcp__refused why = read_header(rs, question->authorization, &scheme, &token);
-    if (why == MCP__ACCEPTED && !mcp__token_cache_id(rs->known, token, &id))
+    if (why == MCP__ACCEPTED &&
+        !mcp__token_cache_id(rs->known, mcp__rs_view_number(question->view), token, &id))
         why = MCP__REFUSED_NO_MEMORY;
     const mcp__rs_known *known =
         why == MCP__ACCEPTED ? mcp__token_cache_get(rs->known, &id, mcp__rs_wall(rs)) : NULL;

@@ -15,7 +15,7 @@ static size_t cost_of(size_t len)
 }
 
 static mcp__rs_check *check_new(mcp_resource_server *rs, const mcp__token_id *id, mcp_str token,
-                                mcp__rs_address *address)
+                                mcp__rs_view *view, mcp__rs_address *address)
 {
     mcp__rs_check *check = mcp__zalloc(rs->allocator, sizeof(*check) + token.len + 1);
     if (!check)
@@ -34,6 +34,7 @@ static mcp__rs_check *check_new(mcp_resource_server *rs, const mcp__token_id *id
         return NULL;
     }
     check->job.address = address;
+    check->view = mcp__rs_view_ref(view);
     rs->pending_bytes += cost_of(token.len);
     return check;
 }
@@ -50,6 +51,7 @@ static void check_free(mcp__rs_check *check)
     mcp__jwk_set_unref(check->keys);
     mcp__rs_known_clear(&check->known);
     mcp__rs_address_unref(rs, check->job.address);
+    mcp__rs_view_unref(check->view);
     mcp__release(rs->allocator, check);
 }
 
@@ -125,11 +127,9 @@ void mcp__rs_check_drop(mcp__rs_check *check)
 static void verify(mcp__rs_job *job)
 {
     mcp__rs_check *check = mcp__container(job, mcp__rs_check, job);
-    const mcp_resource_server *rs = job->rs;
     mcp__token *token = &check->token;
     mcp__buf *json = &token->jws.payload;
-    mcp__refused why =
-        mcp__token_check(token, &rs->rules[check->issuer->index], check->keys, check->now);
+    mcp__refused why = mcp__token_check(token, mcp__rs_rules(check), check->keys, check->now);
     if (why == MCP__ACCEPTED) {
         mcp__buf_char(json, '\0');
         why = json->failed ? MCP__REFUSED_NO_MEMORY
@@ -274,7 +274,7 @@ mcp__refused mcp__rs_check_for(mcp_resource_server *rs, mcp__rs_login *login,
         return MCP__REFUSED_BUSY;
     bool blocked = mcp__rs_address_is_blocked(rs, address, retry_s);
     if (!blocked)
-        check = check_new(rs, id, token, address);
+        check = check_new(rs, id, token, login->question.view, address);
     if (!check) {
         mcp__rs_address_unref(rs, address);
         return blocked ? MCP__REFUSED_THROTTLED : MCP__REFUSED_NO_MEMORY;

@@ -9,9 +9,10 @@ bool mcp__rs_is_fault(mcp__refused why)
 
 /* Writes NUL-terminated challenges. The first is for the scheme that the client should use. */
 static size_t put_challenges(const mcp_resource_server *rs, mcp__auth_scheme scheme,
-                             mcp__refused why, mcp__buf *b, size_t at[2])
+                             const mcp__rs_view *view, mcp__refused why, mcp__buf *b, size_t at[2])
 {
     bool bearer = rs->options.dpop != MCP_DPOP_REQUIRED, dpop = rs->options.dpop != MCP_DPOP_OFF;
+    const char *metadata_url = mcp__rs_metadata_url(rs, view);
     size_t n = 0;
     for (int turn = 0; turn < 2; turn++) {
         mcp__auth_scheme one = (mcp__auth_scheme)(((int)scheme + turn) % 2);
@@ -21,7 +22,7 @@ static size_t put_challenges(const mcp_resource_server *rs, mcp__auth_scheme sch
         mcp__challenge_put(b, &(mcp__challenge){.scheme = one,
                                                 .why = why,
                                                 .scopes = mcp_str_from(rs->options.required_scopes),
-                                                .metadata_url = mcp_str_from(rs->metadata_url)});
+                                                .metadata_url = mcp_str_from(metadata_url)});
         mcp__buf_char(b, '\0');
     }
     return n;
@@ -65,7 +66,7 @@ void mcp__rs_answer_to(mcp_resource_server *rs, const mcp__rs_question *question
         answer.status = why == MCP__REFUSED_NO_MEMORY ? 503 : mcp__refusal_status(why);
     mcp__buf_init(&b, rs->allocator, 0);
     if (answer.status == 400 || answer.status == 401 || answer.status == 403)
-        answer.n_challenges = put_challenges(rs, scheme, why, &b, at);
+        answer.n_challenges = put_challenges(rs, scheme, question->view, why, &b, at);
     if (b.failed) {
         answer.n_challenges = 0;
         answer.status = 503;

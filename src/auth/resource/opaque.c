@@ -36,9 +36,8 @@ static void read_answer(mcp__rs_job *job)
     const mcp_resource_server *rs = job->rs;
     mcp__introspection answer;
     mcp__refused why = MCP__REFUSED_AWAY;
-    int rc =
-        mcp__introspection_read(&answer, mcp__buf_view(&check->body),
-                                &rs->rules[check->issuer->index], check->now, rs->allocator, &why);
+    int rc = mcp__introspection_read(&answer, mcp__buf_view(&check->body), mcp__rs_rules(check),
+                                     check->now, rs->allocator, &why);
     if (rc == MCP_OK && why == MCP__ACCEPTED) {
         mcp__buf_char(&check->body, '\0');
         if (check->body.failed)

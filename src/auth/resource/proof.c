@@ -9,7 +9,7 @@ static void check_proof(mcp__rs_job *job)
     const mcp__rs_question *question = &login->question;
     mcp__dpop_request request = {
         .method = mcp_str_from(question->method),
-        .url = mcp_str_from(question->url ? question->url : rs->options.resource),
+        .url = mcp_str_from(question->url ? question->url : mcp__rs_resource(rs, question->view)),
         .token = login->texts[0],
         .jkt = mcp_str_from(login->known.jkt),
         .now = login->now,

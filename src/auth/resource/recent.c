@@ -33,9 +33,11 @@ static bool is_same(const char *a, const char *b, size_t len)
     return differs == 0;
 }
 
-mcp_identity *mcp__rs_recall(mcp_resource_server *rs, const mcp__rs_recent *recent, mcp_str header)
+mcp_identity *mcp__rs_recall(mcp_resource_server *rs, const mcp__rs_recent *recent,
+                             const mcp__rs_view *view, mcp_str header)
 {
     if (!recent || !header.len || recent->header.len != header.len ||
+        recent->view != mcp__rs_view_number(view) ||
         !is_same(recent->header.ptr, header.ptr, header.len))
         return NULL;
     const mcp__rs_known *known =
@@ -68,5 +70,6 @@ void mcp__rs_remember(mcp_resource_server *rs, const mcp__rs_question *question,
         return; /* the next request is looked up, too */
     memcpy(text, header.ptr, header.len);
     recent->header = (mcp_str){text, header.len};
+    recent->view = mcp__rs_view_number(question->view);
     recent->entry = mcp__token_cache_entry(rs->known, id, &recent->generation);
 }

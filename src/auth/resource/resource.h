@@ -3,6 +3,7 @@
  *
  *   mcp_resource_server   options, issuers, the cache of checked tokens, checks in progress
  *   mcp__rs_issuer        an issuer: its rules and its keys, and the fetch of the keys
+ *   mcp__rs_view          the resource of a view: its metadata, the audiences of its tokens
  *   mcp__rs_login         a request that waits for its answer
  *   mcp__rs_check         a token that is being checked, for all logins that have it
  *   mcp__rs_job           a part of a check or a login that runs on a worker thread
@@ -10,7 +11,7 @@
  *
  * resource_options.c reads the options; resource_server.c creates and frees the server;
  * authenticate.c receives requests and uses the cache; recent.c recognizes the last token of a
- * connection; check.c checks tokens; source.c fetches keys; opaque.c uses introspection endpoints;
+ * connection; views.c has the views; check.c checks tokens; source.c fetches keys; opaque.c uses introspection endpoints;
  * proof.c checks proofs; claims_identity.c makes identities; decide.c makes answers; jobs.c runs
  * jobs and limits them.
  *
@@ -45,6 +46,7 @@ typedef struct mcp__rs_issuer mcp__rs_issuer;
 typedef struct mcp__rs_login mcp__rs_login;
 typedef struct mcp__rs_check mcp__rs_check;
 typedef struct mcp__rs_address mcp__rs_address;
+typedef struct mcp__rs_view mcp__rs_view;
 
 /* ---- jobs.c ---------------------------------------------------------------------------------- */
 
@@ -117,6 +119,12 @@ struct mcp__rs_issuer {
     mcp_error error;    /* why the document could not be read */
 };
 
+/* The protected resource metadata of a resource (RFC 9728). */
+typedef struct mcp__rs_document {
+    char *text, *url;
+    mcp_str path; /* of the URL */
+} mcp__rs_document;
+
 struct mcp_resource_server {
     mcp_allocator own_allocator;
     const mcp_allocator *allocator;
@@ -130,8 +138,10 @@ struct mcp_resource_server {
     mcp__rs_issuer *opaque; /* the issuer with an introspection endpoint, or NULL */
     mcp__scope_implies *implies;
     size_t n_implies;
-    char *metadata, *metadata_url;
-    mcp_str paths[2]; /* of the metadata: that of the resource, and the root */
+    mcp__rs_document document;
+    mcp__rs_view **views; /* in the order of mcp_resource_server_set_views() */
+    size_t n_views;
+    uint64_t last_view; /* the number of the last one that was made */
 
     mcp__token_cache *known;
     uint64_t forgotten;  /* how often mcp_resource_server_forget() was called */
@@ -164,12 +174,17 @@ static inline int64_t mcp__rs_wall(const mcp_resource_server *rs)
 }
 void mcp__rs_log(const mcp_resource_server *rs, const char *level, const char *format, ...)
     MCP_PRINTF(3, 4);
-/* Return the protected resource metadata (RFC 9728), and its URL, which challenges contain. The
- * strings are valid as long as the server exists. */
-const char *mcp__rs_metadata(const mcp_resource_server *rs);
-const char *mcp__rs_metadata_url(const mcp_resource_server *rs);
-/* Returns whether a path is one of the two paths of the metadata. The server may be NULL. */
-bool mcp__rs_is_metadata(const mcp_resource_server *rs, mcp_str path);
+/* Makes the document of a resource, in an empty one. Returns MCP_OK, or an error of its URL. */
+int mcp__rs_document_make(const mcp_resource_server *rs, const char *resource,
+                          mcp__rs_document *ret, mcp_error *error);
+void mcp__rs_document_clear(const mcp_resource_server *rs, mcp__rs_document *document);
+/* Return the URL of the resource and that of its metadata, which challenges contain. The strings are valid
+ * as long as the server, or the view unless it is NULL. */
+const char *mcp__rs_resource(const mcp_resource_server *rs, const mcp__rs_view *view);
+const char *mcp__rs_metadata_url(const mcp_resource_server *rs, const mcp__rs_view *view);
+/* Returns the metadata at a path, or NULL: those of the server, or those of a view, whose name is then
+ * stored in *view, which is NULL otherwise. The server may be NULL. */
+const char *mcp__rs_metadata_at(const mcp_resource_server *rs, mcp_str path, const char **view);
 /* Frees the rest of the server after the last job. */
 void mcp__rs_release(mcp_resource_server *rs);
 
@@ -178,6 +193,31 @@ void mcp__rs_release(mcp_resource_server *rs);
 /* Checks and copies the options. Returns MCP_OK, MCP_EINVAL or MCP_ENOMEM. */
 int mcp__rs_options_read(mcp_resource_server *rs, const mcp_resource_server_options *options,
                          mcp_error *error);
+
+/* ---- views.c --------------------------------------------------------------------------------- */
+
+/* Only `refs` changes, on the server's thread. */
+struct mcp__rs_view {
+    const mcp_resource_server *rs;
+    size_t refs;
+    uint64_t number; /* not 0, and that of no other view of the server before */
+    mcp__arena texts;
+    const char *name, *resource;
+    mcp__rs_document document;
+    mcp__token_rules rules[MCP__RS_ISSUERS]; /* those of the server with other audiences */
+};
+
+/* Returns the view with this name, borrowed until the views are set again, or NULL. */
+mcp__rs_view *mcp__rs_view_find(const mcp_resource_server *rs, mcp_str name);
+/* NULL is allowed. */
+mcp__rs_view *mcp__rs_view_ref(mcp__rs_view *view);
+void mcp__rs_view_unref(mcp__rs_view *view);
+void mcp__rs_views_clear(mcp_resource_server *rs);
+/* Returns a number that no other view has; 0 for none (NULL). */
+static inline uint64_t mcp__rs_view_number(const mcp__rs_view *view)
+{
+    return view ? view->number : 0;
+}
 
 /* ---- authenticate.c -------------------------------------------------------------------------- */
 
@@ -211,6 +251,7 @@ typedef struct mcp__rs_question {
     mcp_str proof;         /* the header DPoP; "\n" if there are several */
     const char *method;    /* of static storage */
     const char *url;       /* NULL means that of the resource */
+    mcp__rs_view *view;    /* NULL: none, or one that was not set */
     const char *client;    /* address; may be NULL */
     /* Called once, unless the login is cancelled; everything is borrowed until it returns. */
     void (*answer)(const mcp__rs_answer *answer, void *user);
@@ -280,6 +321,7 @@ struct mcp__rs_check {
     int64_t now; /* in seconds since 1970, when the job was started */
     mcp__token token;
     mcp__rs_issuer *issuer;
+    mcp__rs_view *view; /* a reference; NULL if it is for none */
     uint64_t forgotten; /* rs->forgotten at the beginning */
     uint64_t since;     /* see mcp__keyset_ask() */
     uint64_t with;      /* number of the fetch that `keys` are from */
@@ -296,6 +338,13 @@ struct mcp__rs_check {
     size_t len;
     char text[]; /* the token */
 };
+
+/* Returns the rules for a token of check->issuer. */
+static inline const mcp__token_rules *mcp__rs_rules(const mcp__rs_check *check)
+{
+    const mcp__token_rules *all = check->view ? check->view->rules : check->job.rs->rules;
+    return &all[check->issuer->index];
+}
 
 /* Makes a login wait for the check of its token. Starts the check if it is not in progress. Returns
  * MCP__ACCEPTED, or the reason why the token cannot be checked now. */

@@ -20,14 +20,16 @@ void mcp__rs_log(const mcp_resource_server *rs, const char *level, const char *f
 
 /* ---- metadata -------------------------------------------------------------------------------- */
 
-static int put_metadata(mcp_resource_server *rs, mcp__buf *b)
+static const mcp_str root = {"/.well-known/oauth-protected-resource", 37};
+
+static int put_metadata(const mcp_resource_server *rs, const char *url, mcp__buf *b)
 {
     const mcp_resource_server_options *o = &rs->options;
     mcp_str issuers[MCP__RS_ISSUERS];
     for (size_t i = 0; i < rs->n_issuers; i++)
         issuers[i] = rs->rules[i].issuer;
     mcp__resource resource = {
-        .url = mcp_str_from(o->resource),
+        .url = mcp_str_from(url),
         .issuers = issuers,
         .n_issuers = rs->n_issuers,
         .scopes = mcp_str_from(o->scopes_supported ? o->scopes_supported : o->required_scopes),
@@ -39,53 +41,70 @@ static int put_metadata(mcp_resource_server *rs, mcp__buf *b)
     return mcp__resource_put(b, &resource);
 }
 
-/* Sets the two paths of the metadata. One ends with the path of the resource, the other does not
- * (2026-07-28, basic/authorization, "Protected Resource Metadata Discovery Requirements"). */
-static void find_paths(mcp_resource_server *rs)
+/* Returns the path in the URL of metadata. */
+static mcp_str find_path(mcp_str url)
 {
-    static const mcp_str root = {"/.well-known/oauth-protected-resource", 37};
-    mcp_str url = mcp_str_from(rs->metadata_url);
     size_t at = 0;
     while (at + root.len < url.len && memcmp(url.ptr + at, root.ptr, root.len) != 0)
         at++;
     mcp_str path = mcp__str_sub(url, at);
     const char *query = memchr(path.ptr, '?', path.len);
-    rs->paths[0] = (mcp_str){path.ptr, query ? (size_t)(query - path.ptr) : path.len};
-    rs->paths[1] = root;
+    return (mcp_str){path.ptr, query ? (size_t)(query - path.ptr) : path.len};
 }
 
-static int make_metadata(mcp_resource_server *rs, mcp_error *error)
+int mcp__rs_document_make(const mcp_resource_server *rs, const char *resource,
+                          mcp__rs_document *ret, mcp_error *error)
 {
     mcp__buf b;
     mcp__buf_init(&b, rs->allocator, 0);
-    int rc = put_metadata(rs, &b);
-    if (rc == MCP_OK && !(rs->metadata = mcp__strdup(rs->allocator, mcp__buf_view(&b))))
+    int rc = put_metadata(rs, resource, &b);
+    if (rc == MCP_OK && !(ret->text = mcp__strdup(rs->allocator, mcp__buf_view(&b))))
         rc = MCP_ENOMEM;
     mcp__buf_reset(&b, 0);
     if (rc == MCP_OK)
-        rc = mcp__resource_metadata_url(&b, mcp_str_from(rs->options.resource));
-    if (rc == MCP_OK && !(rs->metadata_url = mcp__strdup(rs->allocator, mcp__buf_view(&b))))
+        rc = mcp__resource_metadata_url(&b, mcp_str_from(resource));
+    if (rc == MCP_OK && !(ret->url = mcp__strdup(rs->allocator, mcp__buf_view(&b))))
         rc = MCP_ENOMEM;
     mcp__buf_free(&b);
     if (rc != MCP_OK)
         return mcp__fail(error, rc, 0, "the URL of the resource: %s", mcp_error_text(rc));
-    find_paths(rs);
+    ret->path = find_path(mcp_str_from(ret->url));
     return MCP_OK;
 }
 
-const char *mcp__rs_metadata(const mcp_resource_server *rs)
+void mcp__rs_document_clear(const mcp_resource_server *rs, mcp__rs_document *document)
 {
-    return rs->metadata;
+    mcp__release(rs->allocator, document->text);
+    mcp__release(rs->allocator, document->url);
 }
 
-const char *mcp__rs_metadata_url(const mcp_resource_server *rs)
+const char *mcp__rs_resource(const mcp_resource_server *rs, const mcp__rs_view *view)
 {
-    return rs->metadata_url;
+    return view ? view->resource : rs->options.resource;
 }
 
-bool mcp__rs_is_metadata(const mcp_resource_server *rs, mcp_str path)
+const char *mcp__rs_metadata_url(const mcp_resource_server *rs, const mcp__rs_view *view)
 {
-    return mcp_str_eq(path, rs->paths[0]) || mcp_str_eq(path, rs->paths[1]);
+    return view ? view->document.url : rs->document.url;
+}
+
+/* Those of the server have two paths. One ends with the path of the resource, the other does not
+ * (2026-07-28, basic/authorization, "Protected Resource Metadata Discovery Requirements"). */
+const char *mcp__rs_metadata_at(const mcp_resource_server *rs, mcp_str path, const char **view)
+{
+    *view = NULL;
+    if (!rs || !mcp__str_starts(path, root))
+        return NULL;
+    if (mcp_str_eq(path, rs->document.path) || mcp_str_eq(path, root))
+        return rs->document.text;
+    for (size_t i = 0; i < rs->n_views; i++) {
+        const mcp__rs_view *v = rs->views[i];
+        if (!mcp_str_eq(path, v->document.path))
+            continue;
+        *view = v->name;
+        return v->document.text;
+    }
+    return NULL;
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -161,7 +180,7 @@ static int fill(mcp_resource_server *rs, const mcp_resource_server_options *o, m
     if (rc == MCP_OK)
         rc = mcp__rs_options_read(rs, o, error);
     if (rc == MCP_OK)
-        rc = make_metadata(rs, error);
+        rc = mcp__rs_document_make(rs, o->resource, &rs->document, error);
     if (rc == MCP_OK)
         rc = read_fixed_keys(rs, o, error);
     if (rc != MCP_OK)
@@ -237,8 +256,8 @@ void mcp__rs_release(mcp_resource_server *rs)
     mcp__replay_free(rs->proofs);
     mcp__map_free(&rs->checks);
     mcp__rs_addresses_free(rs);
-    mcp__release(&a, rs->metadata);
-    mcp__release(&a, rs->metadata_url);
+    mcp__rs_views_clear(rs);
+    mcp__rs_document_clear(rs, &rs->document);
     mcp__arena_free(&rs->texts);
     if (rs->crypto.OPENSSL_cleanse)
         rs->crypto.OPENSSL_cleanse(rs->nonce_keys, sizeof(rs->nonce_keys));

@@ -87,7 +87,7 @@ static int own_options(mcp_http *http)
                             &o->public_url, &o->resource_metadata, &o->instance_address};
     bool ok = true;
     if (o->resource_server && !o->resource_metadata)
-        o->resource_metadata = mcp__rs_metadata_url(o->resource_server);
+        o->resource_metadata = mcp__rs_metadata_url(o->resource_server, NULL);
     /* Every string is replaced, even after a failure, so that mcp_http_free() releases only
      * copies. */
     for (size_t i = 0; i < MCP__COUNT(texts); i++)

@@ -305,11 +305,11 @@ void mcp__http_put_scope_challenge(const mcp_http_connection *c, const char *sco
     if (mcp__auth_header(given, &scheme, &token) != MCP__ACCEPTED)
         scheme = MCP__SCHEME_BEARER;
     mcp__buf_lit(lines, "WWW-Authenticate: ");
-    mcp__challenge_put(
-        lines, &(mcp__challenge){.scheme = scheme,
-                                 .why = MCP__REFUSED_SCOPE,
-                                 .scopes = mcp_str_from(scopes),
-                                 .metadata_url = mcp_str_from(c->http->options.resource_metadata)});
+    mcp__challenge_put(lines,
+                       &(mcp__challenge){.scheme = scheme,
+                                         .why = MCP__REFUSED_SCOPE,
+                                         .scopes = mcp_str_from(scopes),
+                                         .metadata_url = mcp_str_from(mcp__http_metadata_url(c))});
     mcp__buf_lit(lines, "\r\n");
 }
 

@@ -61,6 +61,9 @@ void mcp__http_end_stream(mcp_http_connection *c);
 bool mcp__http_is_metadata(const mcp_http_connection *c);
 /* Answers with the metadata. */
 void mcp__http_answer_resource(mcp_http_connection *c);
+/* Returns the URL of the metadata that a challenge names, that of the view of the request if it has one; or
+ * NULL. */
+const char *mcp__http_metadata_url(const mcp_http_connection *c);
 
 /* ---- login.c --------------------------------------------------------------------------------- */
 

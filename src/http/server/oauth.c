@@ -33,11 +33,17 @@ static void on_cancel(mcp_http_login *login, void *user)
     mcp__rs_login_cancel(user);
 }
 
+static mcp__rs_view *view_of(const mcp_http_connection *c, const mcp_resource_server *server)
+{
+    return mcp__rs_view_find(server, mcp__http_text(&c->head, c->head.view));
+}
+
 void mcp_resource_server_authenticate(mcp_http_login *login, void *server)
 {
     mcp_http_connection *c = mcp__http_connection_of(login);
+    mcp__rs_view *view = view_of(c, server);
     mcp_str authorization = mcp__http_header(&c->head, MCP__HTTP_AUTHORIZATION);
-    mcp_identity *known = mcp__rs_recall(server, &c->recent, authorization);
+    mcp_identity *known = mcp__rs_recall(server, &c->recent, view, authorization);
     if (known) {
         mcp_http_login_accept(login, known);
         return;
@@ -45,7 +51,8 @@ void mcp_resource_server_authenticate(mcp_http_login *login, void *server)
     mcp__rs_question question = {
         .authorization = authorization,
         .method = mcp_http_login_method(login),
-        .url = mcp_http_login_url(login),
+        .url = view ? NULL : mcp_http_login_url(login),
+        .view = view,
         .client = mcp_http_login_client(login),
         .answer = on_answer,
         .user = login,
@@ -58,21 +65,37 @@ void mcp_resource_server_authenticate(mcp_http_login *login, void *server)
         mcp_http_login_on_cancel(login, on_cancel, open);
 }
 
+/* Returns the metadata at the path of the request, or NULL. */
+static const char *metadata_of(const mcp_http_connection *c)
+{
+    const mcp_http_options *o = &c->http->options;
+    const char *view;
+    const char *text =
+        mcp__rs_metadata_at(o->resource_server, mcp__http_text(&c->head, c->head.path), &view);
+    bool exists = !view || (o->has_view && o->has_view(mcp_str_from(view), o->user));
+    return exists ? text : NULL;
+}
+
 bool mcp__http_is_metadata(const mcp_http_connection *c)
 {
-    return mcp__rs_is_metadata(c->http->options.resource_server,
-                               mcp__http_text(&c->head, c->head.path));
+    return metadata_of(c) != NULL;
+}
+
+const char *mcp__http_metadata_url(const mcp_http_connection *c)
+{
+    const mcp_resource_server *server = c->http->options.resource_server;
+    const mcp__rs_view *view = server ? view_of(c, server) : NULL;
+    return view ? mcp__rs_metadata_url(server, view) : c->http->options.resource_metadata;
 }
 
 void mcp__http_answer_resource(mcp_http_connection *c)
 {
-    const mcp_resource_server *server = c->http->options.resource_server;
     bool is_question = c->http_method == HTTP_OPTIONS;
     mcp__http_answer a = {.status = is_question ? 204 : 200, .preflight = is_question};
     a.lines = MCP_STR("Access-Control-Allow-Origin: *\r\nCache-Control: max-age=300\r\n");
     if (!is_question) {
         a.type = "application/json";
-        a.body = mcp_str_from(mcp__rs_metadata(server));
+        a.body = mcp_str_from(metadata_of(c));
     }
     mcp__http_respond(c, &a);
 }

@@ -135,6 +135,7 @@ typedef struct outcome {
 /* Kept for the next questions, as a connection does; empty unless a test uses it. */
 static mcp__rs_recent *recent;
 static const mcp_allocator *recent_allocator = &mcp__default_allocator;
+static mcp__rs_view *in_view; /* in which the next questions are asked; NULL: in none */
 
 static void on_answer(const mcp__rs_answer *answer, void *user)
 {
@@ -153,7 +154,8 @@ static inline outcome ask(mcp_resource_server *rs, const char *authorization, co
     mcp__rs_question question = {.authorization = mcp_str_from(authorization),
                                  .proof = mcp_str_from(proof),
                                  .method = "GET",
-                                 .url = "https://mcp.example/mcp",
+                                 .url = in_view ? NULL : "https://mcp.example/mcp",
+                                 .view = in_view,
                                  .client = "192.0.2.1",
                                  .answer = on_answer,
                                  .user = &o,

@@ -26,7 +26,7 @@ static void end(mcp_resource_server *rs)
 
 static mcp_identity *recall(mcp_resource_server *rs, const char *header)
 {
-    return mcp__rs_recall(rs, &kept, mcp_str_from(header));
+    return mcp__rs_recall(rs, &kept, NULL, mcp_str_from(header));
 }
 
 /* Has a token accepted twice, so that the second request finds it in the cache. */
@@ -51,7 +51,7 @@ static void test_recall(void **state)
          *other = header_of("Bearer", header + strlen("Bearer "));
     assert_null(recall(rs, header));
     assert_null(recall(rs, ""));
-    assert_null(mcp__rs_recall(rs, NULL, mcp_str_from(header)));
+    assert_null(mcp__rs_recall(rs, NULL, NULL, mcp_str_from(header)));
     assert_int_equal(ask(rs, header, NULL).status, 0);
     assert_null(recall(rs, header)); /* this request waited for the check of the token */
     assert_int_equal(ask(rs, header, NULL).status, 0);
@@ -67,9 +67,9 @@ static void test_recall(void **state)
         other[i] ^= 1;
     }
     assert_ptr_equal(recall(rs, other), identity);
-    assert_null(mcp__rs_recall(rs, &kept, (mcp_str){header, strlen(header) - 1}));
-    assert_null(mcp__rs_recall(rs, &kept, (mcp_str){header, strlen(header) + 1}));
-    assert_null(mcp__rs_recall(rs, &kept, (mcp_str){0}));
+    assert_null(mcp__rs_recall(rs, &kept, NULL, (mcp_str){header, strlen(header) - 1}));
+    assert_null(mcp__rs_recall(rs, &kept, NULL, (mcp_str){header, strlen(header) + 1}));
+    assert_null(mcp__rs_recall(rs, &kept, NULL, (mcp_str){0}));
     assert_int_equal(times_known(rs), before + 2);
     free(header);
     free(other);
@@ -164,7 +164,7 @@ static void test_other_removed(void **state)
     assert_non_null(recall(rs, header));
     later_s = 0;
     mcp__token_id id;
-    assert_true(mcp__token_cache_id(rs->known, MCP_STR("opaque"), &id));
+    assert_true(mcp__token_cache_id(rs->known, 0, MCP_STR("opaque"), &id));
     assert_null(mcp__token_cache_get(rs->known, &id, NOW + MCP__TOKEN_CACHE_ANSWER_S));
     assert_null(recall(rs, header));
     assert_int_equal(ask(rs, header, NULL).status, 0);

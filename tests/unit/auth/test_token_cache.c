@@ -30,7 +30,7 @@ static mcp__token_id id_of(mcp__token_cache *cache, int token)
     char text[64];
     mcp__token_id id;
     snprintf(text, sizeof(text), "token %d", token);
-    assert_true(mcp__token_cache_id(cache, mcp_str_from(text), &id));
+    assert_true(mcp__token_cache_id(cache, 0, mcp_str_from(text), &id));
     return id;
 }
 
@@ -54,7 +54,8 @@ static bool has(mcp__token_cache *cache, int token, int64_t now)
     return value != NULL;
 }
 
-/* The id is the HMAC of the token, and does not depend on ids that were computed before. */
+/* The id is the HMAC of the number of the resource and the token, and does not depend on ids that were computed
+ * before. */
 static void test_ids(void **state)
 {
     (void)state;
@@ -62,9 +63,14 @@ static void test_ids(void **state)
     unsigned char mac[MCP__SHA256];
     for (int i = 0; i < 100; i++) {
         char text[64];
-        snprintf(text, sizeof(text), "token %d", i);
-        mcp__token_id id = id_of(cache, i);
-        assert_true(mcp__hmac(&crypto, mac_key, mcp_str_from(text), mac));
+        uint64_t resource = (uint64_t)i % 3 << 40;
+        memcpy(text, &resource, sizeof(resource));
+        int len = snprintf(text + sizeof(resource), sizeof(text) - sizeof(resource), "token %d", i);
+        mcp__token_id id;
+        mcp_str token = {text + sizeof(resource), (size_t)len};
+        assert_true(mcp__token_cache_id(cache, resource, token, &id));
+        assert_true(
+            mcp__hmac(&crypto, mac_key, (mcp_str){text, sizeof(resource) + token.len}, mac));
         assert_memory_equal(id.mac, mac, MCP__SHA256);
     }
     mcp__token_cache_free(cache);

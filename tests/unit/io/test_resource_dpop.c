@@ -188,7 +188,7 @@ static void test_modes(void **state)
         assert_int_equal(status_of(&g, plain), mode == MCP_DPOP_REQUIRED ? 401 : 200);
         assert_int_equal(status_of(&g, bound), 401);
         assert_int_equal(prove(&g, bound, &(proof){0}).status, mode == MCP_DPOP_OFF ? 401 : 200);
-        const char *metadata = mcp__rs_metadata(g.auth);
+        const char *metadata = g.auth->document.text;
         assert_int_equal(strstr(metadata, "dpop_signing_alg") != NULL, mode != MCP_DPOP_OFF);
         assert_int_equal(strstr(metadata, "required\":true") != NULL, mode == MCP_DPOP_REQUIRED);
         free(bound);
