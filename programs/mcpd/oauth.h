@@ -14,6 +14,10 @@ bool oauth_same(const config *a, const config *b);
  * instead. Returns MCP_OK or MCP_EINVAL. */
 int oauth_check(const config *c);
 
+/* Checks the resource of a view, at `pointer`. Reports a mistake with what to write instead. Returns
+ * MCP_OK or MCP_EINVAL. */
+int oauth_check_view(const config *c, const char *pointer, const char *view, mcp_str resource);
+
 /* Finds the issuer `name`, and stores its object in *ret, which may be NULL. Returns MCP_OK, or
  * MCP_EINVAL after reporting at `pointer` that there is no such issuer. */
 int oauth_find_issuer(const config *c, const mcp_json *name, const char *pointer,

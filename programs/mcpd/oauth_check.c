@@ -212,6 +212,40 @@ static size_t count_introspected(const mcp_json *issuers)
     return n;
 }
 
+/* A token that is good at /mcp must not be good at the view, and the other way round. */
+static void check_apart(place *p, const mcp_json *issuers, mcp_str resource)
+{
+    mcp_json_iter it = {0}, each;
+    const mcp_json *v, *one;
+    while ((v = mcp_json_next(issuers, &it, NULL)) != NULL && p->rc == MCP_OK) {
+        each = (mcp_json_iter){0};
+        while ((one = mcp_json_next(mcp_json_get(v, "audiences"), &each, NULL)) != NULL)
+            if (mcp_str_eq(mcp_json_string(one), resource))
+                WRONG(p,
+                      "an issuer in oauth has it as an audience, so tokens for the view would be "
+                      "good for the whole server: remove it there");
+    }
+}
+
+int oauth_check_view(const config *c, const char *pointer, const char *view, mcp_str resource)
+{
+    const mcp_json *section = oauth_section(c);
+    place p = {.c = c};
+    char end[80];
+    mcp_uri u;
+    snprintf(p.pointer, sizeof(p.pointer), "%s", pointer);
+    snprintf(end, sizeof(end), "/mcp/%s", view);
+    if (!section)
+        WRONG(&p, "it needs the section oauth, whose issuers issue the tokens");
+    else if (!check_url(&p, resource, false, &u))
+        return p.rc;
+    else if (u.has_query || !ends_with(u.path, end))
+        WRONG(&p, "it must end with %s, the path of the view", end);
+    else
+        check_apart(&p, mcp_json_get(section, "issuers"), resource);
+    return p.rc;
+}
+
 int oauth_check(const config *c)
 {
     const mcp_json *section = oauth_section(c), *v;

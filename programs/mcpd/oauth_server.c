@@ -135,6 +135,38 @@ static int make(reading *r, const mcp_json *section, const char *name,
         ret, error);
 }
 
+/* ---- views ----------------------------------------------------------------------------------- */
+
+int oauth_set_views(config *c, mcp_resource_server *server, mcp_error *error)
+{
+    const mcp_json *section = mcp_json_get(config_root(c), "views"), *v;
+    size_t n = mcp_json_count(section), i = 0;
+    mcp_auth_view *list = calloc(n + 1, sizeof(*list));
+    const char **resources = calloc(n + 1, sizeof(*resources));
+    mcp_json_iter it = {0};
+    mcp_str name;
+    int rc = list && resources ? MCP_OK : MCP_ENOMEM;
+    while (rc == MCP_OK && (v = mcp_json_next(section, &it, &name)) != NULL) {
+        const mcp_json *own = mcp_json_get(v, "resource");
+        resources[i] = own ? config_text(c, own) : NULL;
+        list[i] = (mcp_auth_view){.size = sizeof(*list),
+                                  .name = config_keep(c, strndup(name.ptr, name.len)),
+                                  .resource = resources[i],
+                                  .audiences = own ? &resources[i] : NULL,
+                                  .n_audiences = own ? 1 : 0};
+        if (!list[i].name || (own && !resources[i]))
+            rc = MCP_ENOMEM;
+        i++;
+    }
+    if (rc == MCP_OK)
+        rc = mcp_resource_server_set_views(server, list, n, error);
+    free(resources);
+    free(list);
+    return rc;
+}
+
+/* ---- the section ----------------------------------------------------------------------------- */
+
 int oauth_server_new(config *c, const char *name, const unsigned char *nonce_key, mcp_loop *loop,
                      mcp_resource_server **ret, mcp_error *error)
 {
@@ -152,6 +184,10 @@ int oauth_server_new(config *c, const char *name, const unsigned char *nonce_key
         rc = MCP_ENOMEM;
     if (rc == MCP_OK)
         rc = make(&r, section, name, nonce_key, loop, ret, error);
+    if (rc == MCP_OK && (rc = oauth_set_views(c, *ret, error)) != MCP_OK) {
+        mcp_resource_server_free(*ret);
+        *ret = NULL;
+    }
     for (size_t i = 0; i < r.n_issuers; i++)
         free(r.audiences[i]);
     free(r.scopes);

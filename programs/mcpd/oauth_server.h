@@ -13,6 +13,10 @@
 int oauth_server_new(config *c, const char *name, const unsigned char *nonce_key, mcp_loop *loop,
                      mcp_resource_server **ret, mcp_error *error);
 
+/* Sets the views of a configuration, each of which is a resource with its own metadata, and those that
+ * name theirs have an audience of their own. Returns MCP_OK, or a negative code after storing *error. */
+int oauth_set_views(config *c, mcp_resource_server *server, mcp_error *error);
+
 /* Returns the secret of a section "introspection". Returns NULL after storing the error, whose text is
  * empty if out of memory. */
 const char *oauth_secret(config *c, const mcp_json *introspection, mcp_error *error);

@@ -13,6 +13,7 @@
 #include "decisions.h"
 #include "log.h"
 #include "oauth.h"
+#include "oauth_server.h"
 #include "seal_key.h"
 #include "supervisor/notify.h"
 #include "supervisor/share.h"
@@ -197,6 +198,15 @@ static void change_keys(const reload *r, const settings *next)
         tell(error.text);
 }
 
+/* The audiences of the views are again those of the configuration that stays in use. */
+static void change_back(const reload *r, config *before)
+{
+    mcp_error error = {0};
+    if (r->c.oauth && oauth_set_views(before, r->c.oauth, &error) != MCP_OK)
+        tell(error.text[0] ? error.text
+                           : "out of memory: views ask for the tokens of the new file");
+}
+
 static int change(reload *r, reading *next)
 {
     offer *o = r->c.offer, before = *o;
@@ -211,8 +221,10 @@ static int change(reload *r, reading *next)
     o->config = next->config;
     o->now = &next->now;
     /* Without a file there is nothing to apply. */
-    if (next->config)
-        rc = offer_make(o, r->c.server, &error);
+    if (next->config && r->c.oauth)
+        rc = oauth_set_views(next->config, r->c.oauth, &error);
+    if (next->config && rc == MCP_OK && (rc = offer_make(o, r->c.server, &error)) != MCP_OK)
+        change_back(r, before.config);
     if (rc != MCP_OK) {
         o->config = before.config;
         o->now = before.now;

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "glob.h"
+#include "oauth.h"
 
 typedef struct copies {
     char **items;
@@ -84,12 +85,16 @@ static int read_view(config *c, mcp_str name, const mcp_json *value, view *v)
     char pointer[120];
     const mcp_json *instructions = mcp_json_get(value, "instructions");
     const mcp_json *tools = mcp_json_get(value, "tools");
+    const mcp_json *resource = mcp_json_get(value, "resource");
     v->name = config_keep(c, strndup(name.ptr, name.len));
     v->instructions = instructions ? config_text(c, instructions) : NULL;
     v->sources = mcp_json_get(value, "sources");
     v->has_tools = tools != NULL;
     if (!v->name || (instructions && !v->instructions))
         return MCP_ENOMEM;
+    snprintf(pointer, sizeof(pointer), "/views/%s/resource", v->name);
+    if (resource && oauth_check_view(c, pointer, v->name, mcp_json_string(resource)) != MCP_OK)
+        return MCP_EINVAL;
     snprintf(pointer, sizeof(pointer), "/views/%s/tools", v->name);
     return tools ? for_each(tools, pointer, add_pattern, &(pattern){c, v, &v->tools}) : MCP_OK;
 }

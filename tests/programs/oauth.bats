@@ -68,24 +68,146 @@ read_file() { # read_file NAME TOKEN
     lacks "$(cat log)" "$good"
 }
 
+# in_view VIEW FILE [TOKEN]: reads a file at /mcp/VIEW, or at /mcp if it is empty
+in_view() {
+    curl -s -i -m 60 -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' \
+        -H 'MCP-Protocol-Version: 2026-07-28' -H 'Mcp-Method: resources/read' -H "Mcp-Name: file://$PWD/docs/$2" \
+        ${3:+-H "Authorization: Bearer $3"} \
+        -d "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/read\",\"params\":{\"uri\":\"file://$PWD/docs/$2\",\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\"io.modelcontextprotocol/clientCapabilities\":{}}}}" \
+        "$base/mcp${1:+/$1}"
+}
+
 @test "views ask for the tokens of the server, and rules can be about the groups of a caller in a view" {
     issuer
     configure ', "views": {"team": {"sources": "docs"}}, "access": [
         {"effect": "deny", "resources": "docs/b.md"}, {"view": "team", "group": "staff", "effect": "allow", "resources": "docs/b.md"}]'
     serve
-    local answer good
-    in_team() { curl -s -i -m 10 -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' \
-        -H 'MCP-Protocol-Version: 2026-07-28' -H 'Mcp-Method: resources/read' -H "Mcp-Name: file://$PWD/docs/$1" "${@:2}" \
-        -d "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/read\",\"params\":{\"uri\":\"file://$PWD/docs/$1\",\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\"io.modelcontextprotocol/clientCapabilities\":{}}}}" \
-        "$base/mcp/team"; }
-    answer=$(in_team a.md)
-    has "$answer" "401 Unauthorized"
-    has "$answer" 'resource_metadata="https://r.example/.well-known/oauth-protected-resource/mcp"'
+    local good
+    has "$(in_view team a.md)" "401 Unauthorized"
     good=$(token ada base ',"groups":["staff"]')
-    has "$(in_team a.md -H "Authorization: Bearer $good")" hello
-    has "$(in_team b.md -H "Authorization: Bearer $good")" secret
-    has "$(in_team b.md -H "Authorization: Bearer $(token bob base ',"groups":[]')")" 'Resource not found'
+    has "$(in_view team a.md "$good")" hello
+    has "$(in_view team b.md "$good")" secret
+    has "$(in_view team b.md "$(token bob base ',"groups":[]')")" 'Resource not found'
     has "$(read_file b.md "$good")" 'Resource not found'
+}
+
+@test "each view has metadata, which its challenges name, and may have an audience of its own" {
+    issuer
+    configure ', "tokens": {"probe": "0123456789abcdef0123456789abcdef"},
+        "access": [{"effect": "allow", "resources": "docs/b.md", "scope": "deep"}],
+        "views": {"team": {}, "more": {}, "ops": {"resource": "https://r.example/mcp/ops"}, "dev": {"resource": "https://dev.example/x/mcp/dev"}}'
+    serve
+    local view audience one other answer status url name
+    declare -A tokens=() urls=([whole]=https://r.example/mcp [team]=https://r.example/mcp/team [more]=https://r.example/mcp/more
+        [ops]=https://r.example/mcp/ops [dev]=https://dev.example/x/mcp/dev)
+    for view in whole team more ops dev; do
+        url=${urls[$view]}
+        name=/.well-known/oauth-protected-resource/${url#https://*/}
+        curl -s -m 60 -H 'Host: evil.example' "$base$name" > metadata
+        [ "$(jq -r '.resource, .authorization_servers[0]' metadata)" = "$url
+$iss" ]
+        answer=$(in_view "${view#whole}" a.md)
+        has "$answer" "401 Unauthorized"
+        has "$answer" "resource_metadata=\"https://${url:8:$(expr index "${url:8}" /)-1}$name\""
+        audience=$url
+        tokens[$view]=$(token ada base)
+    done
+    # the token of each at each: only that of the server is good for more than one
+    for one in whole team more ops dev; do
+        for other in whole team more ops dev; do
+            answer=$(in_view "${other#whole}" a.md "${tokens[$one]}")
+            if [ "$one" = "$other" ] || [[ $one = whole && $other =~ ^(team|more)$ ]]; then has "$answer" hello; else
+                has "$answer" "401 Unauthorized"
+                has "$answer" invalid_token
+                lacks "$answer" hello
+            fi
+        done
+        has "$(in_view "${one#whole}" a.md 0123456789abcdef0123456789abcdef)" hello # a static token has no audience
+    done
+    # the challenge of a rule, too
+    answer=$(in_view ops b.md "${tokens[ops]}")
+    has "$answer" "403 Forbidden"
+    has "$answer" 'resource_metadata="https://r.example/.well-known/oauth-protected-resource/mcp/ops"'
+    declare -A paths=([whole]="" [team]=/team [ops]=/ops)
+    # on one connection: what was good before is not good at another path
+    for one in whole team ops; do
+        for other in whole team ops; do
+            printf "url = \"$base/mcp%s\"\n" "${paths[$one]}" "${paths[$one]}" "${paths[$one]}" "${paths[$other]}" > urls
+            curl -s -m 60 -K urls -w '%{http_code} %{num_connects}\n' -o /dev/null -o /dev/null -o /dev/null -o /dev/null \
+                -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' \
+                -H 'MCP-Protocol-Version: 2026-07-28' -H 'Mcp-Method: server/discover' -H "Authorization: Bearer ${tokens[$one]}" \
+                -d '{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}' > statuses
+            status=401
+            [[ $one = "$other" || $one$other = wholeteam ]] && status=200
+            [ "$(cat statuses)" = "200 1
+200 0
+200 0
+$status 0" ]
+        done
+    done
+    for name in /mcp/none /mcp/ /mcp/team/ /team /mcp/OPS /mcp/dev; do
+        [ "$(curl -s -m 60 -o /dev/null -w '%{http_code}' "$base/.well-known/oauth-protected-resource$name")" = 404 ]
+    done
+    has "$(in_view none a.md "${tokens[whole]}")" "404 Not Found"
+}
+
+@test "a session belongs to the audience of its view, and a reload changes the audience of a view at once" {
+    issuer
+    configure ', "views": {"ops": {"resource": "https://r.example/mcp/ops"}, "team": {}}'
+    serve
+    local whole own session
+    whole=$(token ada base) own=$(audience=https://r.example/mcp/ops; token ada base)
+    legacy() { # legacy PATH TOKEN BODY [CURL-OPTION...]: prints the status
+        curl -s -m 60 -D heads -o body -w '%{http_code}' "$base$1" -H "Authorization: Bearer $2" -H 'Content-Type: application/json' \
+            -H 'Accept: application/json, text/event-stream' -d "$3" "${@:4}"
+    }
+    local begin='{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}'
+    local list='{"jsonrpc":"2.0","id":2,"method":"resources/list"}'
+    [ "$(legacy /mcp/ops "$own" "$begin")" = 200 ]
+    session=$(tr -d '\r' < heads | sed -n 's/^mcp-session-id: //Ip')
+    [ -n "$session" ]
+    [ "$(legacy /mcp/ops "$own" "$list" -H "Mcp-Session-Id: $session")" = 200 ]
+    [ "$(legacy /mcp/ops "$whole" "$list" -H "Mcp-Session-Id: $session")" = 401 ] # the same caller
+    [ "$(legacy /mcp "$own" "$list" -H "Mcp-Session-Id: $session")" = 401 ]
+    [ "$(legacy /mcp "$whole" "$list" -H "Mcp-Session-Id: $session")" = 404 ]
+    [ "$(legacy /mcp/team "$whole" "$list" -H "Mcp-Session-Id: $session")" = 404 ]
+    has "$(in_view team a.md "$whole")" hello
+    configure ', "views": {"ops": {}, "team": {"resource": "https://r.example/mcp/team"}}'
+    kill -HUP "$server"
+    local i
+    for ((i = 0; i < 3000; i++)); do grep -q 'was reloaded' log && break; sleep 0.02; done
+    [ "$(legacy /mcp/ops "$whole" "$list" -H "Mcp-Session-Id: $session")" = 200 ]
+    has "$(in_view team a.md "$whole")" "401 Unauthorized"
+    has "$(in_view team a.md "$(audience=https://r.example/mcp/team; token ada base)")" hello
+    # a wrong file changes nothing
+    configure ', "views": {"ops": {}, "team": {}, "bad": {"sources": "nowhere"}}'
+    kill -HUP "$server"
+    for ((i = 0; i < 3000; i++)); do grep -q 'was not reloaded' log && break; sleep 0.02; done
+    grep -q 'was not reloaded' log
+    has "$(in_view team a.md "$whole")" "401 Unauthorized"
+}
+
+@test "mistakes in the resource of a view" {
+    issuer
+    check() { # check RESOURCE MESSAGE
+        configure ", \"views\": {\"team\": {\"resource\": \"$1\"}}"
+        run "$MCPD" --config mcpd.json --check-config
+        [ "$status" = 1 ]
+        has "$output" "$2"
+    }
+    check https://r.example/mcp 'it must end with /mcp/team'
+    check https://r.example/mcp/ops 'it must end with /mcp/team'
+    check https://r.example/mcp/team/ 'it must end with /mcp/team'
+    check 'https://r.example/mcp/team?a' 'it must end with /mcp/team'
+    check 'https://r.example/mcp/team#a' 'remove the part from "#" on'
+    check http://r.example/mcp/team 'http sends tokens and keys unprotected'
+    sed -i 's|"audiences": \["|&https://r.example/mcp/team", "|; s|"http://r.example|"https://r.example|' mcpd.json
+    run "$MCPD" --config mcpd.json --check-config
+    has "$output" 'tokens for the view would be good for the whole server'
+    printf '{"sources": ["docs"], "http": "127.0.0.1:0", "views": {"team": {"resource": "https://r.example/mcp/team"}}}' > mcpd.json
+    run "$MCPD" --config mcpd.json --check-config
+    [ "$status" = 1 ]
+    has "$output" 'it needs the section oauth'
 }
 
 @test "the audit log says why a login was refused, and nothing of its token" {
