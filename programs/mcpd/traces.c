@@ -111,6 +111,13 @@ static mcp_str session_of(const mcp_trace *t, const mcp_span *span)
     return t->request->session;
 }
 
+/* A name of the configuration: a request in no view of it is refused before. */
+static mcp_str view_of(const mcp_trace *t, const mcp_span *span)
+{
+    (void)span;
+    return mcp_str_from(mcp_identity_view(t->request->identity));
+}
+
 static mcp_str outcome_of(const mcp_trace *t, const mcp_span *span)
 {
     (void)span;
@@ -147,6 +154,7 @@ static const struct {
     {1u << MCP_SPAN_REQUEST, "gen_ai.prompt.name", prompt_of},
     {1u << MCP_SPAN_REQUEST, "mcp.resource.uri", uri_of},
     {1u << MCP_SPAN_REQUEST, "mcp.session.id", session_of},
+    {1u << MCP_SPAN_REQUEST, "mcpd.view", view_of},
     {1u << MCP_SPAN_REQUEST, "mcpd.outcome", outcome_of},
     {1u << MCP_SPAN_REQUEST, "error.type", error_of},
     {1u << MCP_SPAN_REQUEST, "rpc.response.status_code", code_of},

@@ -103,6 +103,25 @@ END
         "mcpd.source", "mcpd.server"))).name' | grep -c .)"
 }
 
+@test "the view of a request is named, and a path that is no view is not" {
+    echo '{"sources": ["docs"], "views": {"team": {}, "hunter2": {}}}' > views.json
+    request resources/list '' | "$MCPD" --config views.json --traces "$url" --view team > /dev/null
+    views() { spans | jq -r 'select(.kind == 2) | [.attributes[] | select(.key == "mcpd.view").value.stringValue] | join(",")'; }
+    is "$(views)" team
+    spans | jq -es 'any(.kind != 2) and all(.[] | select(.kind != 2).attributes[]; .key != "mcpd.view")' # the request's alone
+    serve --config views.json
+    local path
+    for path in /mcp /mcp/team /mcp/none /mcp/hunter3; do
+        base=${base%/mcp*}
+        request resources/list '' | curl -s -m 60 "$base$path" -H 'Content-Type: application/json' \
+            -H 'Accept: application/json, text/event-stream' -H 'MCP-Protocol-Version: 2026-07-28' -H 'Mcp-Method: resources/list' -d @- > /dev/null
+    done
+    figure_is_now() { [ "$(views | grep -c '')" = 3 ]; }
+    wait_for figure_is_now
+    is "$(views | sort | tr '\n' ' ')" ' team team '
+    run ! grep -q hunter got
+}
+
 # Serves over HTTP, with these options, and sets $base. $input is a file for standard input.
 serve() {
     "$MCPD" --http 127.0.0.1:0 --traces "$url" "$@" docs < "${input:-/dev/null}" > out 2> log 3>&- 7>&- &
