@@ -3,10 +3,10 @@
 # which set $here, $dir, and $peer to one of the names below.
 #
 # sdk1 and sdk2 are the official Python SDK 1.x and 2.x, go the official Go SDK (go/go.mod), rmcp the official Rust SDK
-# (rust/Cargo.toml). The exit status is 77, and a reason is printed, when a registry or a compiler is out of reach.
+# (rust/Cargo.toml); otlp is the schema of OpenTelemetry. The exit status is 77, and a reason is printed, when a registry or a compiler is out of reach.
 
 declare -A versions=([sdk1]=mcp==1.30.0 [sdk2]=mcp==2.3.0 [fastmcp2]=fastmcp==2.14.7 [fastmcp3]=fastmcp==3.4.10
-    [fastmcp4]=fastmcp==4.1.2)
+    [fastmcp4]=fastmcp==4.1.2 [otlp]=opentelemetry-proto==1.45.2)
 
 skip() { echo "skipped: $*"; exit 77; }
 
