@@ -407,6 +407,16 @@ MCP_API void mcp_server_usage(const mcp_server *server, const mcp_identity *iden
 MCP_API void mcp_server_usage_all(const mcp_server *server, mcp_usage_kind kind,
                                   void (*each)(const mcp_usage *usage, void *user), void *user);
 
+/* Sets a function that is called before each tools/call, prompts/get and resources/read, with the name or the
+ * URI as the caller wrote it: there need not be such an item, nor need the caller be allowed to use it.
+ * Each round of a call counts (mcp/input.h). It takes from the rates of the program (mcp_request_take()),
+ * and a request for which it does not return MCP_OK ends with what it returned. Requests that the
+ * program sends itself for a caller (mcp_channel_options.inner) do not count. NULL removes it. */
+MCP_API void mcp_server_set_rates_hook(mcp_server *server,
+                                       int (*take)(mcp_request *req, mcp_item item, mcp_str name,
+                                                   void *user),
+                                       void *user);
+
 /* Returns the name of the i-th rate: a member of mcp_server_options, or "rates" for all those of
  * mcp_request_take() together; NULL past the last. *count is how many requests it has refused. */
 MCP_API const char *mcp_server_rate_refusals(const mcp_server *server, size_t i, uint64_t *count);

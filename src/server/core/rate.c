@@ -17,6 +17,7 @@
 
 #include "server/core/rate.h"
 #include "server/core/request.h"
+#include "server/methods/methods.h"
 #include "server/share/share.h"
 
 enum { MAX_CALLERS = 1024, MAX_NAMED = 4096, US = 1000 * 1000, LONGEST_NAME = 128 };
@@ -29,7 +30,8 @@ typedef struct bucket {
         [MCP__RATES]; /* microseconds by which the points moved, of which others were not told */
     int64_t most[MCP__RATES]; /* the size of the bucket, in microseconds */
     size_t len;
-    /* 'p' and the principal, 'a' and the address, or empty; in `named` NUL and the name follow */
+    /* 'p' and the principal, 'a' and the address, or empty; in `named` also 't' for all, and NUL and the
+     * name follow */
     char caller[];
 } bucket;
 
@@ -74,18 +76,20 @@ static bucket *find(mcp_server *server, mcp__buckets *all, mcp_str caller)
     return bucket_new(server, all, caller);
 }
 
-/* Returns the bucket of the caller or, with a name, the one of the caller and this name. Returns NULL if
+/* Returns the bucket of the caller or, with a name, the one of the caller or of all and this name. Returns NULL if
  * out of memory. */
-static bucket *bucket_of(const mcp_request *req, const char *own)
+static bucket *bucket_of(const mcp_request *req, const char *own, bool together)
 {
     mcp__callers *callers = &req->server->callers;
     const mcp_channel_options *o = &req->in.channel->options;
     mcp__buf name = mcp__channel_take_buf(req->in.channel);
-    if (o->principal)
-        mcp__buf_char(&name, 'p');
-    else if (o->caller)
-        mcp__buf_char(&name, 'a');
-    mcp__buf_str(&name, mcp_str_from(o->principal ? o->principal : o->caller));
+    const char *caller = o->principal ? o->principal : o->caller;
+    if (together)
+        mcp__buf_char(&name, 't');
+    else if (caller)
+        mcp__buf_char(&name, o->principal ? 'p' : 'a');
+    if (!together)
+        mcp__buf_str(&name, mcp_str_from(caller));
     if (own) {
         mcp__buf_char(&name, 0);
         mcp__buf_str(&name, mcp_str_from(own));
@@ -216,9 +220,11 @@ static const struct {
     {"requests about tasks", "polls_per_second", {.per_second = 500, .burst = 2000}},
 };
 
+static const char one_caller[] = "one caller";
+
 /* Makes the reply an error that says when to try again. `which` may be MCP__RATES. */
-static int refuse(mcp_request *req, size_t which, int64_t ms, const char *what, uint32_t number,
-                  const char *span, const char *name)
+static int refuse(mcp_request *req, size_t which, int64_t ms, const char *what, const char *who,
+                  uint32_t number, const char *span, const char *name)
 {
     char data[64];
     snprintf(data, sizeof(data), "{\"retryAfterMs\":%" PRId64 "}", ms);
@@ -226,9 +232,9 @@ static int refuse(mcp_request *req, size_t which, int64_t ms, const char *what, 
     req->used.limited = true;
     req->in.retry_after_s = (int)MCP__MIN((ms + 999) / 1000, INT32_MAX);
     return mcp_reply_fail_data(req, MCP_CODE_RATE, data,
-                               "too many %s: one caller may make %" PRIu32
+                               "too many %s: %s may make %" PRIu32
                                " a %s (%s); try again in %" PRId64 " ms",
-                               what, number, span, name, ms);
+                               what, who, number, span, name, ms);
 }
 
 static int refuse_kind(mcp_request *req, mcp__rate which, int64_t ms)
@@ -236,8 +242,8 @@ static int refuse_kind(mcp_request *req, mcp__rate which, int64_t ms)
     const mcp_server_options *o = &req->server->options;
     const char *option = kinds[which].option;
     const char *name = o->option_name ? o->option_name(option, o->user) : NULL;
-    return refuse(req, which, ms, kinds[which].what, req->server->callers.limits[which].per_second,
-                  "second", name ? name : option);
+    return refuse(req, which, ms, kinds[which].what, one_caller,
+                  req->server->callers.limits[which].per_second, "second", name ? name : option);
 }
 
 const char *mcp_server_rate_refusals(const mcp_server *server, size_t i, uint64_t *count)
@@ -260,7 +266,7 @@ int mcp__rate_take(mcp_request *req, mcp__rate which)
     if (req->server->options.no_rate_limits ||
         (req->in.channel->options.local && !limit->for_local))
         return MCP_OK;
-    bucket *b = bucket_of(req, NULL);
+    bucket *b = bucket_of(req, NULL, false);
     if (!b)
         return MCP_ENOMEM;
     int64_t wait = take(req->server, b, which, MCP__MAX(US / (int64_t)limit->per_second, 1),
@@ -276,7 +282,7 @@ int mcp_request_take(mcp_request *req, const mcp_rate *given)
         rc = MCP_EINVAL;
     if (rc != MCP_OK || !req->in.channel)
         return rc;
-    bucket *b = bucket_of(req, rate.name);
+    bucket *b = bucket_of(req, rate.name, rate.together);
     if (!b)
         return MCP_ENOMEM;
     int64_t wait = take(req->server, b, 0, MCP__MAX((int64_t)60 * US / (int64_t)rate.per_minute, 1),
@@ -284,7 +290,40 @@ int mcp_request_take(mcp_request *req, const mcp_rate *given)
     int64_t ms = (wait + 999) / 1000;
     if (!wait)
         return MCP_OK;
-    return refuse(req, MCP__RATES, ms, "requests", rate.per_minute, "minute", rate.name);
+    return refuse(req, MCP__RATES, ms, "requests",
+                  rate.together ? "all callers together" : one_caller, rate.per_minute, "minute",
+                  rate.name);
+}
+
+void mcp_server_set_rates_hook(mcp_server *server,
+                               int (*hook)(mcp_request *req, mcp_item item, mcp_str name,
+                                           void *user),
+                               void *user)
+{
+    server->rates_hook = hook;
+    server->rates_hook_user = user;
+}
+
+int mcp__rate_ask(mcp_request *req)
+{
+    static const struct {
+        mcp__method_id method;
+        mcp_item item;
+        const char *param;
+    } counted[] = {
+        {MCP__METHOD_CALL, MCP_ITEM_TOOL, "name"},
+        {MCP__METHOD_GET_PROMPT, MCP_ITEM_PROMPT, "name"},
+        {MCP__METHOD_READ, MCP_ITEM_RESOURCE, "uri"},
+    };
+    mcp_server *server = req->server;
+    for (size_t i = 0; i < MCP__COUNT(counted) && !req->in.channel->options.inner; i++) {
+        if (req->method != &mcp__methods[counted[i].method])
+            continue;
+        mcp_str name = mcp__param_string(req, counted[i].param);
+        return name.ptr ? server->rates_hook(req, counted[i].item, name, server->rates_hook_user)
+                        : MCP_OK;
+    }
+    return MCP_OK;
 }
 
 static void set_limit(mcp__callers *callers, mcp__rate which, uint32_t per_second, uint32_t burst)

@@ -39,6 +39,9 @@ void mcp__rate_free(mcp_server *server);
  * exceeded, or MCP_ENOMEM. */
 int mcp__rate_take(mcp_request *req, mcp__rate which);
 
+/* Asks the function of mcp_server_set_rates_hook(), if it counts such a request. Returns what it returned. */
+int mcp__rate_ask(mcp_request *req);
+
 /* ---- limits that instances share (share/share.h) --------------------------------------------- */
 
 /* Appends items about requests that the other instances were not told of, as far as they fit. */

@@ -56,6 +56,8 @@ static void run_method(mcp_request *req)
         if (!method->long_lived)
             mcp__build_take(req);
         outcome = method->limited ? mcp__rate_take(req, method->rate) : MCP_OK;
+        if (outcome == MCP_OK && req->server->rates_hook)
+            outcome = mcp__rate_ask(req);
         if (outcome == MCP_OK && has_input(req))
             outcome = mcp__input_open(req);
         if (outcome == MCP_OK)

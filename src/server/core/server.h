@@ -75,6 +75,8 @@ struct mcp_server {
     struct mcp__release_hook *release_hooks;
     void (*resource_hook)(mcp_resource *resource, void *user);
     void *resource_hook_user;
+    int (*rates_hook)(mcp_request *req, mcp_item item, mcp_str name, void *user);
+    void *rates_hook_user;
 
     mcp__link sessions;
     mcp__map topics;                 /* canonical URI to mcp__topic */

@@ -305,6 +305,84 @@ static void test_no_memory(void **state)
     }
 }
 
+/* All callers have one bucket for such a name, and another one of that name each. */
+static void test_together(void **state)
+{
+    (void)state;
+    r = (rig){0};
+    assert_int_equal(rig_open(&r, &(mcp_server_options){0}, take_own), MCP_OK);
+    own = MCP_OPTIONS(mcp_rate, .name = "n", .per_minute = 2, .burst = 5, .together = true);
+    mcp_channel *ann = peer("ann", NULL), *bob = local_peer(), *nobody = peer(NULL, NULL);
+    assert_int_equal(calls(ann, 3), 3);
+    assert_int_equal(calls(bob, 10), 2);
+    assert_int_equal(calls(nobody, 10), 0);
+    rig_call_tool(&r, ann, 1, "t");
+    assert_has(rig_sent(&r), "too many requests: all callers together may make 2 a minute (n)");
+    own = MCP_OPTIONS(mcp_rate, .name = "n", .per_minute = 2, .burst = 5);
+    assert_int_equal(calls(ann, 10), 5);
+    assert_int_equal(calls(nobody, 10), 5);
+    own = MCP_OPTIONS(mcp_rate, .name = "n", .per_minute = 2, .burst = 5, .together = true);
+    assert_int_equal(calls(nobody, 1), 0);
+    r.now += 30000;
+    assert_int_equal(calls(bob, 10), 1);
+    mcp_channel_free(ann);
+    mcp_channel_free(bob);
+    mcp_channel_free(nobody);
+    rig_close(&r);
+}
+
+static char asked[400];
+
+static int note_asked(mcp_request *req, mcp_item item, mcp_str name, void *user)
+{
+    size_t len = strlen(asked);
+    snprintf(asked + len, sizeof(asked) - len, "%d %.*s;", (int)item, (int)name.len, name.ptr);
+    return user ? mcp_request_take(req, user) : MCP_OK;
+}
+
+/* The function of the program is asked before calls and prompts, whether or not there is such a thing. */
+static void test_hook(void **state)
+{
+    (void)state;
+    static const char *const requests[] = {
+        "tools/call\",\"params\":{\"name\":\"t\"", "tools/call\",\"params\":{\"name\":\"none\"",
+        "tools/call\",\"params\":{\"x\":1",        "prompts/get\",\"params\":{\"name\":\"none\"",
+        "tools/list\",\"params\":{\"x\":1",        "ping\",\"params\":{\"x\":1",
+        "server/discover\",\"params\":{\"x\":1",
+    };
+    static mcp_rate none = {.size = sizeof(none), .name = "n", .per_minute = 1};
+    mcp_channel *inner = NULL;
+    char message[400];
+    begin(&(mcp_server_options){0});
+    mcp_channel *c = peer("p", NULL);
+    assert_int_equal(mcp_server_connect(r.server,
+                                        MCP_OPTIONS(mcp_channel_options, .send = rig_send,
+                                                    .user = &r, .inner = true),
+                                        &inner, NULL),
+                     MCP_OK);
+    for (int round = 0; round < 3; round++) {
+        *asked = '\0';
+        mcp_server_set_rates_hook(r.server, round < 2 ? note_asked : NULL,
+                                  round == 1 ? &none : NULL);
+        for (size_t i = 0; i < sizeof(requests) / sizeof(*requests); i++) {
+            snprintf(message, sizeof(message),
+                     "{\"jsonrpc\":\"2.0\",\"id\":%zu,\"method\":\"%s,\"_meta\":{"
+                     "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
+                     "\"io.modelcontextprotocol/clientCapabilities\":{}}}}",
+                     i + 1, requests[i]);
+            rig_say(&r, inner, message);
+            rig_say(&r, c, message);
+            /* the first takes the unit that there is */
+            bool limited = strstr(rig_sent(&r), "-31429") != NULL;
+            assert_int_equal(limited, round == 1 && (i == 1 || i == 3));
+        }
+        assert_string_equal(asked, round < 2 ? "3 t;3 none;2 none;" : "");
+    }
+    mcp_channel_free(inner);
+    mcp_channel_free(c);
+    rig_close(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -316,6 +394,8 @@ int main(void)
         cmocka_unit_test(test_defaults),
         cmocka_unit_test(test_extremes),
         cmocka_unit_test(test_own),
+        cmocka_unit_test(test_together),
+        cmocka_unit_test(test_hook),
         cmocka_unit_test(test_memory_is_bounded),
         cmocka_unit_test(test_no_memory),
     };
