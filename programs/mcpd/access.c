@@ -27,18 +27,23 @@ typedef struct reading {
     access_rules *made;
 } reading;
 
+void access_rule_clear(access_rule *r)
+{
+    callers_clear(&r->principals);
+    callers_clear(&r->groups);
+    free(r->views);
+    for (size_t k = 0; k < ACCESS_ITEMS; k++)
+        globs_clear(&r->what[k]);
+}
+
 void access_free(access_rules *rules)
 {
     if (!rules)
         return;
-    for (size_t i = 0; i < rules->count; i++) {
-        callers_clear(&rules->items[i].principals);
-        callers_clear(&rules->items[i].groups);
-        free(rules->items[i].views);
-        for (size_t k = 0; k < ACCESS_ITEMS; k++)
-            globs_clear(&rules->items[i].what[k]);
-    }
+    for (size_t i = 0; i < rules->count; i++)
+        access_rule_clear(&rules->items[i]);
     free(rules->items);
+    rates_free(rules->rates);
     views_free(rules->views);
     free(rules);
 }
@@ -142,18 +147,20 @@ static int read_effect(config *c, const mcp_json *value, const char *pointer, ac
 }
 
 /* Adds a view to a rule, in which there is room for it. */
-static int add_view(const reading *in, const mcp_json *value, const char *pointer, access_rule *r)
+static int add_view(config *c, const views *all, const mcp_json *value, const char *pointer,
+                    access_rule *r)
 {
     mcp_str name = mcp_json_string(value);
-    const view *v = views_find(in->made->views, name);
+    const view *v = views_find(all, name);
     if (!v)
-        return config_wrong(in->c, MCP_EINVAL, pointer, "there is no view %.*s in \"views\"",
+        return config_wrong(c, MCP_EINVAL, pointer, "there is no view %.*s in \"views\"",
                             (int)(name.len < 64 ? name.len : 64), name.ptr);
     r->views[r->n_views++] = v;
     return MCP_OK;
 }
 
-static int read_views(const reading *in, const mcp_json *value, const char *pointer, access_rule *r)
+static int read_views(config *c, const views *all, const mcp_json *value, const char *pointer,
+                      access_rule *r)
 {
     char below[100];
     mcp_json_iter it = {0};
@@ -165,11 +172,22 @@ static int read_views(const reading *in, const mcp_json *value, const char *poin
         return MCP_ENOMEM;
     snprintf(below, sizeof(below), "%s/view", pointer);
     if (mcp_json_is(value, MCP_JSON_STRING))
-        return add_view(in, value, below, r);
+        return add_view(c, all, value, below, r);
     for (const mcp_json *v; rc == MCP_OK && (v = mcp_json_next(value, &it, NULL)) != NULL;) {
         snprintf(below, sizeof(below), "%s/view/%zu", pointer, it.index - 1);
-        rc = add_view(in, v, below, r);
+        rc = add_view(c, all, v, below, r);
     }
+    return rc;
+}
+
+int access_read_callers(config *c, const views *all, const mcp_json *value, const char *pointer,
+                        access_rule *r)
+{
+    int rc = read_views(c, all, mcp_json_get(value, "view"), pointer, r);
+    if (rc == MCP_OK)
+        rc = callers_read_principals(c, value, pointer, &r->principals);
+    if (rc == MCP_OK)
+        rc = callers_read_groups(c, value, pointer, &r->groups);
     return rc;
 }
 
@@ -179,11 +197,7 @@ static int read_rule(const reading *in, const mcp_json *value, size_t i, access_
     snprintf(pointer, sizeof(pointer), "/access/%zu", i);
     int rc = read_effect(in->c, value, pointer, r);
     if (rc == MCP_OK)
-        rc = read_views(in, mcp_json_get(value, "view"), pointer, r);
-    if (rc == MCP_OK)
-        rc = callers_read_principals(in->c, value, pointer, &r->principals);
-    if (rc == MCP_OK)
-        rc = callers_read_groups(in->c, value, pointer, &r->groups);
+        rc = access_read_callers(in->c, in->made->views, value, pointer, r);
     if (rc == MCP_OK)
         rc = read_scopes(in->c, value, pointer, r);
     for (unsigned k = 0; rc == MCP_OK && k < ACCESS_ITEMS; k++) {
@@ -294,10 +308,12 @@ int access_read(config *c, const sources *all, access_rules **ret, mcp_error *er
         rc = read_writes(&in);
     if (rc == MCP_OK)
         rc = read_list(&in);
+    if (rc == MCP_OK)
+        rc = rates_read(c, in.made->views, &in.made->rates);
     for (size_t i = 0; i < in.n_folders; i++)
         free(in.folders[i]);
     free(in.folders);
-    if (rc == MCP_OK && (in.made->count || in.made->views))
+    if (rc == MCP_OK && (in.made->count || in.made->views || in.made->rates))
         *ret = in.made;
     else
         access_free(in.made);
@@ -307,6 +323,11 @@ int access_read(config *c, const sources *all, access_rules **ret, mcp_error *er
 bool access_restricts(const access_rules *rules)
 {
     return rules && (rules->restrict_seeing || rules->views);
+}
+
+const rates *access_rates(const access_rules *rules)
+{
+    return rules ? rules->rates : NULL;
 }
 
 views *access_views(const access_rules *rules)

@@ -14,6 +14,7 @@
 #include <mcp/access.h>
 
 #include "config.h"
+#include "rates.h"
 #include "views.h"
 
 typedef struct access_rules access_rules;
@@ -25,6 +26,8 @@ int access_read(config *c, const sources *all, access_rules **ret, mcp_error *er
 /* Returns the views of the file, which are to be bound to the sources before the rules are used
  * (views_bind()); NULL if there are none. `rules` may be NULL. */
 views *access_views(const access_rules *rules);
+/* Returns the rates of the file, or NULL. They belong to the rules, which may be NULL. */
+const rates *access_rates(const access_rules *rules);
 /* Returns whether a rule is about what callers see, or there are views. If not, everybody sees
  * everything. */
 bool access_restricts(const access_rules *rules);

@@ -39,7 +39,14 @@ struct access_rules {
     size_t count;
     bool restrict_seeing; /* a rule is about reading or calling, or about /metrics */
     views *views;         /* NULL if there are none */
+    rates *rates;         /* NULL if there are none */
 };
+
+/* Reads whom a rule is about: its members "view", "principal" and "group". Returns MCP_OK, or a negative code
+ * after reporting the error. */
+int access_read_callers(config *c, const views *all, const mcp_json *value, const char *pointer,
+                        access_rule *r);
+void access_rule_clear(access_rule *r);
 
 /* Whether the rule is about the thing. */
 bool access_covers(const access_rule *r, unsigned item, mcp_str name);

@@ -265,7 +265,7 @@ static void put_views(mcp_json_writer *w, const offer *o)
 
 static void put_sections(mcp_json_writer *w, config *c)
 {
-    static const char *const names[] = {"access", "annotations"};
+    static const char *const names[] = {"access", "rates", "annotations"};
     const mcp_json *root = config_written(c), *tokens = mcp_json_get(root, "tokens");
     const mcp_json *tools = mcp_json_get(root, "tools");
     if (tokens)

@@ -235,6 +235,8 @@ int offer_make(offer *o, mcp_server *server, mcp_error *error)
     o->absent = o->coming;
     o->coming = (absent){0};
     allow(server, rules);
+    mcp_server_set_rates_hook(server, access_rates(rules) ? rates_take : NULL,
+                              (void *)(uintptr_t)access_rates(rules));
     offer_clear(o);
     o->all_rules = rules;
     o->rules = access_restricts(rules) ? rules : NULL;

@@ -1,4 +1,4 @@
-/* principals.c: checks that the principals in access rules exist. A rule for an unknown principal
+/* principals.c: checks that the principals in access rules and rates exist. A rule for an unknown principal
  * has no effect, so a misspelled name in a rule that denies access would leave access open.
  */
 #include <stdlib.h>
@@ -64,17 +64,31 @@ static int check_name(config *c, const mcp_json *value, const char *pointer, con
     return tell_unknown(c, pointer, name, known);
 }
 
-static int check_names(config *c, const mcp_json *who, size_t rule, const tokens *known)
+static int check_names(config *c, const char *section, const mcp_json *who, size_t rule,
+                       const tokens *known)
 {
     char pointer[80];
     int rc = MCP_OK;
     mcp_json_iter it = {0};
-    snprintf(pointer, sizeof(pointer), "/access/%zu/principal", rule);
+    snprintf(pointer, sizeof(pointer), "/%s/%zu/principal", section, rule);
     if (!mcp_json_is(who, MCP_JSON_ARRAY))
         return check_name(c, who, pointer, known);
     for (const mcp_json *v; (v = mcp_json_next(who, &it, NULL)) != NULL;) {
-        snprintf(pointer, sizeof(pointer), "/access/%zu/principal/%zu", rule, it.index - 1);
+        snprintf(pointer, sizeof(pointer), "/%s/%zu/principal/%zu", section, rule, it.index - 1);
         int code = check_name(c, v, pointer, known);
+        rc = rc == MCP_OK ? code : rc;
+    }
+    return rc;
+}
+
+static int check_section(config *c, const char *section, const tokens *known)
+{
+    int rc = MCP_OK;
+    mcp_json_iter it = {0};
+    const mcp_json *rules = c ? mcp_json_get(config_root(c), section) : NULL;
+    for (const mcp_json *v; (v = mcp_json_next(rules, &it, NULL)) != NULL;) {
+        const mcp_json *who = mcp_json_get(v, "principal");
+        int code = who ? check_names(c, section, who, it.index - 1, known) : MCP_OK;
         rc = rc == MCP_OK ? code : rc;
     }
     return rc;
@@ -82,13 +96,6 @@ static int check_names(config *c, const mcp_json *who, size_t rule, const tokens
 
 int principals_check(config *c, const tokens *known)
 {
-    int rc = MCP_OK;
-    mcp_json_iter it = {0};
-    const mcp_json *rules = c ? mcp_json_get(config_root(c), "access") : NULL;
-    for (const mcp_json *v; (v = mcp_json_next(rules, &it, NULL)) != NULL;) {
-        const mcp_json *who = mcp_json_get(v, "principal");
-        int code = who ? check_names(c, who, it.index - 1, known) : MCP_OK;
-        rc = rc == MCP_OK ? code : rc;
-    }
-    return rc;
+    int access = check_section(c, "access", known), rates = check_section(c, "rates", known);
+    return access != MCP_OK ? access : rates;
 }

@@ -268,6 +268,24 @@ $status 0" ]
     lacks "$answer" docs/
 }
 
+@test "a group has a rate, which also counts for a caller whose token does not say its groups" {
+    issuer
+    configure ', "rates": [{"group": "guests", "per-minute": 1, "burst": 2}]'
+    serve
+    local who i answered
+    for who in 'guest:["guests","staff"]:2' 'other:["guests"]:2' 'member:["staff"]:5' 'unsaid::2'; do
+        local name=${who%%:*} groups=${who#*:} token
+        groups=${groups%:*}
+        token=$(token "$name" base "${groups:+,\"groups\":$groups}")
+        answered=0
+        for ((i = 0; i < 5; i++)); do
+            [[ "$(read_file a.md "$token")" == *hello* ]] && answered=$((answered + 1))
+        done
+        [ "$answered" = "${who##*:}" ]
+    done
+    has "$(read_file a.md "$(token guest base ',"groups":["guests"]')")" '"code":-31429' # another token of the same caller
+}
+
 @test "SIGHUP: rules take effect at once, the section oauth after a restart" {
     issuer
     configure
