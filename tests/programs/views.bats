@@ -296,3 +296,11 @@ END
     mkdir elsewhere && mv whole.json elsewhere
     "$MCPD" --config elsewhere/whole.json --check-config
 }
+
+# MCP_VIEWS_ROUNDS sets how long it takes, MCP_VIEWS_SEED repeats a run.
+@test "generated views give nothing that the rules deny, and nothing that is carried from one to another" {
+    command -v sqlite3 >/dev/null || skip 'sqlite3 is not installed'
+    run timeout 300 "$BATS_TEST_DIRNAME/support/carried" "$MCPD" "${MCP_VIEWS_SEED:-$RANDOM}" "${MCP_VIEWS_ROUNDS:-3}"
+    echo "$output"
+    [ "$status" = 0 ]
+}
