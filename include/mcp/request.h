@@ -84,7 +84,7 @@ typedef struct mcp_rate {
     const char *name;
     uint32_t per_minute; /* how many units are added; required */
     uint32_t burst;      /* the most that a bucket has, as at the beginning; default: per_minute */
-    bool together;       /* all callers have one bucket for the name */
+    uint64_t together;   /* 1: all callers have one bucket for the name; otherwise 0 */
 } mcp_rate;
 
 /* Takes a unit from the bucket of the caller, who is a principal or, without one, an address. All
