@@ -34,6 +34,7 @@ set(mcp_loads
     "programs/mcpctl_json waits 30"
     "interop/tools waits 30"
     "interop/page-login waits 30"
+    "programs/decisions waits 35"
     "programs/proxies waits 30"
     "interop/mcpctl-login waits 30"
     "programs/postgres waits 30"

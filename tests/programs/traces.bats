@@ -205,11 +205,7 @@ figure_is() { [ "$(figure "$1")" = "$2" ]; }
     wait_for figure_is sent 2
     echo two > auth
     kill -HUP "$server"
-    wait_for grep -q reload log || true
-    for ((i = 0; i < 20; i++)); do
-        ask resources/read "\"uri\":\"$here/a.md\"," "$here/a.md" | grep -q hello
-        sleep 0.5
-        ! grep -q '^two' got || break
-    done
+    goes_on() { ask resources/read "\"uri\":\"$here/a.md\"," "$here/a.md" | grep -q hello && grep -q '^two' got; }
+    wait_for goes_on
     is "$(cut -f1 got | sort -u | tr '\n' ' ')" 'one two '
 }
