@@ -428,7 +428,11 @@ PYTHON
     [ "$status" -eq 2 ]
     apart "$MCPCTL" ls --no-open -- "$MCPD" .
     [ "$status" -eq 2 ]
+}
+
+@test "mcpctl-web is started by mcpctl alone" {
     program=$(dirname "$(command -v "$MCPCTL")")/mcpctl-web
+    [ -x "$program" ] || skip "mcpctl contains it"
     for words in '' '--servers-from' '--servers-from 0' '--servers-from x' '--servers-from 77' '--help'; do
         run "$program" $words
         [ "$status" -eq 2 ]
