@@ -79,14 +79,8 @@ void mcp__audit_begin(mcp_request *req)
 
 void mcp_request_note_reason(mcp_request *req, mcp_str reason)
 {
-    if (req)
-        mcp__audit_cancelled(req, reason);
-}
-
-void mcp__audit_cancelled(mcp_request *req, mcp_str reason)
-{
     enum { MOST = 256 };
-    if (!reason.len || req->used.recorded || req->used.reason)
+    if (!req || !reason.len || req->used.recorded || req->used.reason)
         return;
     reason.len = mcp__utf8_cut(reason.ptr, MCP__MIN(reason.len, (size_t)MOST));
     req->used.reason = mcp_request_strdup(req, reason); /* without memory, there is no reason */

@@ -18,8 +18,6 @@ void mcp__audit_begin(mcp_request *req);
 mcp_str mcp__audit_traceparent(const mcp_request *req, mcp_exchange_about *about);
 /* Whether a request of this method (NULL if it is none of the table) must get an error, because records are missing. */
 bool mcp__audit_fails(const mcp_server *server, const mcp__method *method);
-/* Keeps the reason of a cancellation. */
-void mcp__audit_cancelled(mcp_request *req, mcp_str reason);
 void mcp__audit_end(mcp_request *req);
 /* How the request has ended, from req->used. */
 mcp_audit_outcome mcp__audit_outcome(const mcp_request *req);

@@ -88,7 +88,7 @@ static void note_cancelled(mcp_channel *channel, const mcp_json *params)
         return;
     mcp_request *req = mcp__container(in, mcp_request, in);
     if (req->server->audit.ended)
-        mcp__audit_cancelled(req, mcp_json_string(mcp_json_get(params, "reason")));
+        mcp_request_note_reason(req, mcp_json_string(mcp_json_get(params, "reason")));
     role_cancel(in);
 }
 
