@@ -151,16 +151,16 @@ static truth most(truth a, truth b)
     return a > b ? a : b;
 }
 
-static const mcp_json *claim_of(const mcp_identity *identity, const char *claim)
+const mcp_json *callers_claim(const mcp_identity *identity, mcp_str claim)
 {
     const mcp_json *claims = mcp_identity_claims(identity);
-    return claim[0] == '/' ? config_follow(claims, mcp_str_from(claim))
-                           : mcp_json_get(claims, claim);
+    return claim.len && *claim.ptr == '/' ? config_follow(claims, claim)
+                                          : mcp_json_get_str(claims, claim);
 }
 
 static truth has_claim(const claim_test *test, const mcp_identity *identity)
 {
-    mcp_str text = mcp_json_string(claim_of(identity, test->claim));
+    mcp_str text = mcp_json_string(callers_claim(identity, mcp_str_from(test->claim)));
     if (!text.ptr)
         return UNKNOWN;
     return globs_match(&test->values, text) ? YES : NO;
@@ -169,7 +169,7 @@ static truth has_claim(const claim_test *test, const mcp_identity *identity)
 /* A list that is incomplete or of another form says nothing about any group. */
 static truth has_group(const issuer_test *test, const mcp_identity *identity)
 {
-    const mcp_json *list = claim_of(identity, test->groups);
+    const mcp_json *list = callers_claim(identity, mcp_str_from(test->groups));
     mcp_str wanted = mcp_str_from(test->group);
     mcp_json_iter it = {0};
     truth found = NO;

@@ -43,6 +43,9 @@ int callers_read_principals(config *c, const mcp_json *rule, const char *pointer
 int callers_read_groups(config *c, const mcp_json *rule, const char *pointer, callers *ret);
 void callers_clear(callers *who);
 
+/* Returns a claim of the caller's token: a name, or a JSON pointer. NULL if it has none. */
+const mcp_json *callers_claim(const mcp_identity *identity, mcp_str claim);
+
 /* Returns whether the caller is one of them. `identity` is NULL if the caller is anonymous. */
 truth callers_include(const callers *who, const mcp_identity *identity);
 

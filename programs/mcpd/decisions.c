@@ -366,18 +366,6 @@ static int decide(mcp_request *req, const mcp_intent *intent, void *user)
 
 /* ---- the object ------------------------------------------------------------------------------ */
 
-static int read_authorization(decisions *d, mcp_error *error)
-{
-    char *text = NULL;
-    const char *path = d->s->decisions_auth_file;
-    int rc = path ? secret_load(path, &text, error) : MCP_OK;
-    if (rc != MCP_OK)
-        return rc;
-    free(d->authorization);
-    d->authorization = text;
-    return MCP_OK;
-}
-
 void decisions_renew(decisions *d)
 {
     mcp_error error = {0};
@@ -385,7 +373,7 @@ void decisions_renew(decisions *d)
         return;
     for (size_t i = 0; i < KEPT; i++)
         forget(&d->kept[i]);
-    if (read_authorization(d, &error) != MCP_OK)
+    if (secret_renew(d->s->decisions_auth_file, &d->authorization, &error) != MCP_OK)
         log_line("error", error.text, NULL);
 }
 
@@ -404,7 +392,7 @@ int decisions_start(const settings *s, const offer *o, mcp_loop *loop, mcp_serve
     d->offer = o;
     int rc = decisions_place_read(s->decisions, &d->place, error);
     if (rc == MCP_OK)
-        rc = read_authorization(d, error);
+        rc = secret_renew(s->decisions_auth_file, &d->authorization, error);
     if (rc == MCP_OK)
         rc = common_confirms_new(NULL, &d->confirms);
     if (rc != MCP_OK) {

@@ -11,6 +11,7 @@
 #include <common/text.h>
 #include <mcp/request.h>
 
+#include "callers.h"
 #include "decisions.h"
 #include "oauth.h"
 
@@ -24,11 +25,9 @@ static const mcp_json *groups_of(const mcp_identity *identity, const config *c)
     mcp_json_iter it = {0};
     for (const mcp_json *v; issuer && (v = mcp_json_next(issuers, &it, NULL)) != NULL;) {
         mcp_str claim = mcp_json_string(mcp_json_get(v, "groups"));
-        if (!claim.len ||
-            !mcp_str_eq(mcp_json_string(mcp_json_get(v, "issuer")), mcp_str_from(issuer)))
-            continue;
-        const mcp_json *claims = mcp_identity_claims(identity);
-        list = *claim.ptr == '/' ? config_follow(claims, claim) : mcp_json_get_str(claims, claim);
+        if (claim.len &&
+            mcp_str_eq(mcp_json_string(mcp_json_get(v, "issuer")), mcp_str_from(issuer)))
+            list = callers_claim(identity, claim);
     }
     it = (mcp_json_iter){0};
     for (const mcp_json *v; (v = mcp_json_next(list, &it, NULL)) != NULL;)

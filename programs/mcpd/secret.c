@@ -98,6 +98,17 @@ int secret_load(const char *path, char **ret, mcp_error *error)
     return rc;
 }
 
+int secret_renew(const char *path, char **value, mcp_error *error)
+{
+    char *text = NULL;
+    int rc = path ? secret_load(path, &text, error) : MCP_OK;
+    if (rc != MCP_OK)
+        return rc;
+    free(*value);
+    *value = text;
+    return MCP_OK;
+}
+
 int secret_credential_path(const char *name, char *to, size_t room, mcp_error *error)
 {
     const char *folder = getenv("CREDENTIALS_DIRECTORY");

@@ -29,6 +29,8 @@ FILE *secret_open(const char *path, mcp_error *error);
 /* Reads the one secret of a file, without the ends of lines after it. *ret belongs to the caller. Fails if it
  * is empty. Returns MCP_OK or a negative code with *error set, whose text names the file. */
 int secret_load(const char *path, char **ret, mcp_error *error);
+/* Puts the secret of a file in place of *value, which is freed; NULL if there is no path. After an error, *value stays. */
+int secret_renew(const char *path, char **value, mcp_error *error);
 
 /* Gets the value of a variable, which stays valid. Fails if it is not set or empty. */
 int secret_variable(const char *name, const char **ret, mcp_error *error);

@@ -478,21 +478,10 @@ static void on_trace(const mcp_trace *trace, void *user)
 
 /* ---- the object ------------------------------------------------------------------------------ */
 
-static int read_authorization(traces *t, mcp_error *error)
-{
-    char *text = NULL;
-    int rc = t->s->traces_auth_file ? secret_load(t->s->traces_auth_file, &text, error) : MCP_OK;
-    if (rc != MCP_OK)
-        return rc;
-    free(t->authorization);
-    t->authorization = text;
-    return MCP_OK;
-}
-
 void traces_renew(traces *t)
 {
     mcp_error error = {0};
-    if (t && read_authorization(t, &error) != MCP_OK)
+    if (t && secret_renew(t->s->traces_auth_file, &t->authorization, &error) != MCP_OK)
         log_line("error", error.text, NULL);
 }
 
@@ -518,7 +507,7 @@ int traces_start(const settings *s, mcp_loop *loop, mcp_server *server, traces *
     if (!t)
         return error->code = MCP_ENOMEM;
     *t = (traces){.loop = loop, .s = s};
-    int rc = read_authorization(t, error);
+    int rc = secret_renew(s->traces_auth_file, &t->authorization, error);
     if (rc == MCP_OK)
         rc = mcp_server_set_trace(server, 1.0 / (double)(s->traces_one_in ? s->traces_one_in : 1),
                                   on_trace, t);
