@@ -42,7 +42,7 @@ struct access_rules {
     rates *rates;         /* NULL if there are none */
 };
 
-/* Reads whom a rule is about: its members "view", "principal" and "group". Returns MCP_OK, or a negative code
+/* Reads the callers that a rule selects: its members "view", "principal" and "group". Returns MCP_OK, or a negative code
  * after reporting the error. */
 int access_read_callers(config *c, const views *all, const mcp_json *value, const char *pointer,
                         access_rule *r);

@@ -39,9 +39,9 @@ typedef struct mcp_postgres_options {
     const mcp_allocator *allocator; /* also called from the host's worker threads */
     bool explain;     /* the query tool can show the plan of a query instead of its rows */
     bool sample_rows; /* the page of a table has three of its rows */
-    bool
-        database_health; /* there is a tool that says what the statistics show. With rules, for those
-                           * whom one allows it that names it without a wildcard */
+    /* There is a tool that says what the statistics show. With rules, only callers for whom one names it
+     * without a wildcard have it. */
+    bool database_health;
 } mcp_postgres_options;
 
 /* Mounts the database. The server's host needs timers, descriptors and workers. A database that
