@@ -66,6 +66,7 @@ export async function inFrontOf(mcpd, endpoint) {
         return endpoint(body && JSON.parse(body), q, s);
     }).listen(0, '127.0.0.1');
     await once(server, 'listening');
+    server.unref(); // a test that fails before stop() ends nonetheless
     return { url: `http://127.0.0.1:${server.address().port}/`, stop: () => {
         server.closeAllConnections();
         server.close();
