@@ -39,16 +39,17 @@ enum {
 };
 
 typedef struct line {
-    char text[PIPE_BUF];
     size_t len;
     bool cut; /* a value was cut off */
+    char text[PIPE_BUF];
 } line;
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
 static bool write_line(audit *a, const char *text, size_t len)
 {
-    ssize_t n = log_write(a->fd, text, len);
+    /* an own file does not block: see audit_open() */
+    ssize_t n = a->own ? write(a->fd, text, len) : log_write(a->fd, text, len);
     if (n > 0)
         a->unfinished = (size_t)n < len;
     if (n >= 0 && (size_t)n < len)
@@ -135,6 +136,24 @@ static void put_line(audit *a, const char *now, line *l)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
+/* Every request has a line, so what most lines consist of is copied, not printed. */
+static void add_bytes(line *l, const char *text, size_t n)
+{
+    memcpy(l->text + l->len, text, n);
+    l->len += n;
+}
+
+/* Returns how many of the first `most` bytes stand for themselves in JSON in ASCII. */
+static size_t plain_run(mcp_str text, size_t most)
+{
+    size_t n = 0;
+    most = text.len < most ? text.len : most;
+    while (n < most && text.ptr[n] >= 0x20 && text.ptr[n] < 0x7f && text.ptr[n] != '"' &&
+           text.ptr[n] != '\\')
+        n++;
+    return n;
+}
+
 /* Writes a character as JSON in ASCII. Returns its length, at most 12. */
 static size_t put_char(char to[16], uint32_t c)
 {
@@ -156,14 +175,18 @@ static void add_string(line *l, mcp_str text, size_t room)
     size_t most = sizeof(l->text) - LEFT, end = l->len + room < most ? l->len + room : most;
     l->text[l->len++] = '"';
     while (text.len) {
+        size_t n = plain_run(text, end > l->len ? end - l->len : 0);
+        add_bytes(l, text.ptr, n);
+        text = (mcp_str){text.ptr + n, text.len - n};
+        if (!text.len)
+            break;
         mcp_char c = mcp_char_at(text);
-        size_t len = put_char(one, c.code);
-        if (l->len + len > end) {
+        n = put_char(one, c.code);
+        if (l->len + n > end) {
             l->cut = true;
             break;
         }
-        memcpy(l->text + l->len, one, len);
-        l->len += len;
+        add_bytes(l, one, n);
         text = (mcp_str){text.ptr + c.size, text.len - c.size};
     }
     l->text[l->len++] = '"';
@@ -171,7 +194,11 @@ static void add_string(line *l, mcp_str text, size_t room)
 
 static void add_key(line *l, const char *key)
 {
-    l->len += (size_t)snprintf(l->text + l->len, 32, ",\"%s\":", key);
+    l->text[l->len++] = ',';
+    l->text[l->len++] = '"';
+    add_bytes(l, key, strlen(key));
+    l->text[l->len++] = '"';
+    l->text[l->len++] = ':';
 }
 
 /* Adds nothing if the text is empty. */
@@ -185,8 +212,9 @@ static void add_text(line *l, const char *key, mcp_str text, size_t room)
 
 static void add_number(line *l, const char *key, int64_t value)
 {
+    char digits[24];
     add_key(l, key);
-    l->len += (size_t)snprintf(l->text + l->len, 24, "%" PRId64, value);
+    add_bytes(l, digits, log_number(digits, value));
 }
 
 static void add_flag(line *l, const char *key, bool value)
@@ -194,7 +222,7 @@ static void add_flag(line *l, const char *key, bool value)
     if (!value)
         return;
     add_key(l, key);
-    l->len += (size_t)snprintf(l->text + l->len, 8, "true");
+    add_bytes(l, "true", 4);
 }
 
 /* Adds the trace of a text that has the form 00-TRACE-PARENT-FLAGS. */
@@ -251,7 +279,12 @@ static void add_uris(line *l, const mcp_json *params)
 static void begin(line *l, char now[32])
 {
     log_time(now);
-    l->len = (size_t)snprintf(l->text, 48, "{\"time\":\"%s\"", now);
+    l->text[0] = '{';
+    l->len = 1;
+    l->cut = false;
+    add_bytes(l, "\"time\":\"", 8);
+    add_bytes(l, now, strlen(now));
+    l->text[l->len++] = '"';
 }
 
 /* ---- requests -------------------------------------------------------------------------------- */
@@ -301,7 +334,7 @@ static void add_change(line *l, const mcp_audit_change *c)
 void audit_request(const mcp_audit_record *r, void *user)
 {
     audit *a = user;
-    line l = {.len = 0};
+    line l;
     char now[32];
     if (is_idle(r->method))
         return;
@@ -347,7 +380,7 @@ static void add_reason(line *l, mcp_str name)
 
 void audit_refused(audit *a, const mcp_http_record *r)
 {
-    line l = {.len = 0};
+    line l;
     char now[32];
     if (!audit_is_on(a) || !r->reason.len || !may_tell_refusal(a))
         return;

@@ -89,14 +89,39 @@ static void put(const char *line, size_t len)
     errno = saved;
 }
 
+/* The text of a second is kept, because many lines have the same. */
 void log_time(char to[32])
 {
+    static char second[32];
+    static time_t of = -1;
     struct timespec now;
     struct tm utc;
     clock_gettime(CLOCK_REALTIME, &now);
-    gmtime_r(&now.tv_sec, &utc);
-    size_t n = strftime(to, 32, "%Y-%m-%dT%H:%M:%S", &utc);
-    snprintf(to + n, 32 - n, ".%03ldZ", now.tv_nsec / 1000000);
+    if (now.tv_sec != of) {
+        of = now.tv_sec;
+        gmtime_r(&of, &utc);
+        strftime(second, sizeof(second), "%Y-%m-%dT%H:%M:%S.000Z", &utc);
+    }
+    memcpy(to, second, sizeof(second));
+    long ms = now.tv_nsec / 1000000;
+    to[20] = (char)('0' + ms / 100);
+    to[21] = (char)('0' + ms / 10 % 10);
+    to[22] = (char)('0' + ms % 10);
+}
+
+size_t log_number(char to[24], int64_t value)
+{
+    char digits[20];
+    size_t n = 0, at = 0;
+    uint64_t left = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    for (; n == 0 || left; left /= 10)
+        digits[n++] = (char)('0' + left % 10);
+    if (value < 0)
+        to[at++] = '-';
+    while (n)
+        to[at++] = digits[--n];
+    to[at] = '\0';
+    return at;
 }
 
 /* Adds untrusted text. */

@@ -22,6 +22,8 @@ uint64_t log_lost(void);
 void log_notice(const char *line);
 /* Writes the time in UTC, in the form of RFC 3339. */
 void log_time(char to[32]);
+/* Writes a number in decimal, and returns its length. snprintf() takes ten times as long. */
+size_t log_number(char to[24], int64_t value);
 /* Writes to a descriptor if this does not block. Returns the result of write(), or -1 with errno
  * EAGAIN. A pipe that is writable accepts PIPE_BUF bytes without blocking. */
 ssize_t log_write(int fd, const char *line, size_t len);

@@ -131,10 +131,9 @@ static mcp_str error_of(const mcp_trace *t, const mcp_span *span)
 
 static mcp_str code_of(const mcp_trace *t, const mcp_span *span)
 {
-    static char text[16];
+    static char text[24];
     (void)span;
-    snprintf(text, sizeof(text), "%d", t->request->code);
-    return t->request->code ? mcp_str_from(text) : (mcp_str){NULL, 0};
+    return (mcp_str){text, t->request->code ? log_number(text, t->request->code) : 0};
 }
 
 static mcp_str name_of(const mcp_trace *t, const mcp_span *span)
@@ -189,31 +188,39 @@ static const struct {
 
 static void put_id(mcp_json_writer *w, const char *member, const unsigned char *id, size_t n)
 {
-    char digits[33];
-    for (size_t i = 0; i < n; i++)
-        snprintf(digits + 2 * i, 3, "%02x", id[i]);
-    mcp_json_put_string(w, member, digits);
+    static const char hex[] = "0123456789abcdef";
+    char digits[32];
+    for (size_t i = 0; i < n; i++) {
+        digits[2 * i] = hex[id[i] >> 4];
+        digits[2 * i + 1] = hex[id[i] & 15];
+    }
+    mcp_json_put_str(w, member, (mcp_str){digits, 2 * n});
 }
 
 static void put_time(mcp_json_writer *w, const char *member, int64_t us)
 {
     char text[32];
-    snprintf(text, sizeof(text), "%" PRId64 "000", us > 0 ? us : 0);
-    mcp_json_put_string(w, member, text);
+    size_t n = log_number(text, us > 0 ? us : 0);
+    memcpy(text + n, "000", 3);
+    mcp_json_put_str(w, member, (mcp_str){text, n + 3});
 }
 
 static void put_name(mcp_json_writer *w, const mcp_trace *t, const mcp_span *span)
 {
-    char text[2 * NAME_ROOM + 2];
+    char text[2 * NAME_ROOM + 1];
     mcp_str first = mcp_str_from(kinds[span->kind].name), second = name_of(t, span);
     if (span->kind == MCP_SPAN_REQUEST) {
         first = method_of(t, span);
         second = tool_of(t, span);
         second = second.len ? second : prompt_of(t, span);
     }
-    snprintf(text, sizeof(text), "%.*s%s%.*s", (int)first.len, first.ptr, second.len ? " " : "",
-             (int)second.len, second.len ? second.ptr : "");
-    mcp_json_put_string(w, "name", text);
+    size_t n = first.len;
+    memcpy(text, first.ptr, n);
+    if (second.len) {
+        text[n++] = ' ';
+        memcpy(text + n, second.ptr, second.len);
+    }
+    mcp_json_put_str(w, "name", (mcp_str){text, n + second.len});
 }
 
 /* `begin` is when the request began, in microseconds since 1970. */

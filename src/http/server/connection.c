@@ -446,6 +446,7 @@ int mcp_http_accept(mcp_http *http, const mcp_http_connection_options *options, 
     c->resume_input = o.resume;
     c->user = o.user;
     c->peer_name = peer;
+    c->has_ip = o.peer && mcp__http_ip_read_host(mcp_str_from(o.peer), &c->peer_ip);
     c->trusted = o.trusted_host;
     c->proxy = mcp__http_is_proxy(http, &o);
     mcp__http_login_init(c);

@@ -40,11 +40,12 @@ struct mcp_http_connection {
     mcp__http_address *address; /* of the transport's peer */
     mcp__http_address *client;  /* of the request's client; NULL unless a trusted proxy sent it */
     mcp__http_address *account; /* of the last principal, or NULL */
-    mcp__http_ip client_ip;
+    mcp__http_ip client_ip, peer_ip; /* of the client behind proxies; of the transport's peer */
     mcp__http_forwarded forwarded;
     bool proxy;   /* the peer is a trusted proxy */
     bool local;   /* the transport's peer is on this machine */
     bool trusted; /* the name of the host need not be checked */
+    bool has_ip;  /* peer_ip is known */
     char *peer_name;
 
     mcp__http_phase phase; /* changed by mcp__http_set_phase() */

@@ -189,11 +189,23 @@ static int find_zeros(const mcp__http_ip *ip, int *at)
     return best;
 }
 
+/* Each request has such a text, for which snprintf() takes a tenth of its time. */
+static void write_v4(const unsigned char b[4], char *to)
+{
+    for (int i = 0; i < 4; i++) {
+        if (b[i] >= 100)
+            *to++ = (char)('0' + b[i] / 100);
+        if (b[i] >= 10)
+            *to++ = (char)('0' + b[i] / 10 % 10);
+        *to++ = (char)('0' + b[i] % 10);
+        *to++ = i < 3 ? '.' : '\0';
+    }
+}
+
 void mcp__http_ip_write(const mcp__http_ip *ip, char to[MCP__HTTP_IP_TEXT])
 {
-    const unsigned char *b = ip->bytes;
     if (is_v4(ip)) {
-        snprintf(to, MCP__HTTP_IP_TEXT, "%u.%u.%u.%u", b[12], b[13], b[14], b[15]);
+        write_v4(ip->bytes + 12, to);
         return;
     }
     int zeros, n = find_zeros(ip, &zeros);
@@ -465,12 +477,11 @@ void mcp__http_take_forwarded(mcp_http_connection *c, mcp_str value)
 
 void mcp__http_client_text(const mcp_http_connection *c, char to[MCP__HTTP_IP_TEXT])
 {
-    mcp__http_ip ip;
     to[0] = 0;
     if (mcp__http_is_forwarded(c))
         mcp__http_ip_write(&c->client_ip, to);
-    else if (c->peer_name && mcp__http_ip_read_host(mcp_str_from(c->peer_name), &ip))
-        mcp__http_ip_write(&ip, to);
+    else if (c->has_ip)
+        mcp__http_ip_write(&c->peer_ip, to);
     else if (c->address)
         snprintf(to, MCP__HTTP_IP_TEXT, "%.40s", c->address->text);
 }

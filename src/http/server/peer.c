@@ -27,15 +27,15 @@ static void describe(mcp_channel *channel, mcp_exchange exchange, mcp_exchange_a
     enum { SHOWN = 8 };
     const mcp__http_peer *peer = user;
     const mcp_http_connection *c = peer->connection;
-    char client[MCP__HTTP_IP_TEXT];
     (void)channel;
+    _Static_assert(sizeof(to->caller) >= MCP__HTTP_IP_TEXT, "the address fits");
+    _Static_assert(sizeof(to->traceparent) >= sizeof(c->traceparent), "the trace fits");
     if (peer->session)
-        snprintf(to->session, sizeof(to->session), "%.*s", SHOWN, peer->session->id);
+        memcpy(to->session, peer->session->id, SHOWN);
     if (!c || c->exchange != exchange)
         return;
-    mcp__http_client_text(c, client);
-    snprintf(to->caller, sizeof(to->caller), "%s", client);
-    snprintf(to->traceparent, sizeof(to->traceparent), "%s", c->traceparent);
+    mcp__http_client_text(c, to->caller);
+    memcpy(to->traceparent, c->traceparent, sizeof(c->traceparent));
 }
 
 int mcp__http_peer_new(mcp_http *http, const mcp_channel_options *how, const mcp_http_connection *c,

@@ -198,6 +198,8 @@ void mcp__audit_end(mcp_request *req)
     if (req->used.recorded)
         return;
     req->used.recorded = true;
+    if (!req->server->audit.ended && !req->trace)
+        return; /* of the traces, this one is not recorded */
     mcp_audit_record r = {
         .size = sizeof(r),
         .identity = req->identity,
