@@ -16,11 +16,12 @@ typedef struct mcp__object {
     mcp__buf *buf;
     const mcp__revision *revision;
     mcp__json_list members;
+    struct mcp__json_texts *texts; /* see mcp__object_entry(); or NULL */
 } mcp__object;
 
 static inline mcp__object mcp__object_begin(mcp__buf *b, const mcp__revision *revision)
 {
-    return (mcp__object){b, revision, mcp__json_begin_object(b)};
+    return (mcp__object){b, revision, mcp__json_begin_object(b), NULL};
 }
 /* `name` must be a literal that needs no escaping. */
 void mcp__object_key(mcp__object *o, const char *name);

@@ -145,26 +145,57 @@ static void fail(mcp__object *o, int rc)
         o->buf->failed = rc;
 }
 
-static void put_json(mcp__object *o, const char *name, const char *json)
+void mcp__json_texts_free(mcp__json_texts *texts)
 {
-    mcp__object_key(o, name);
-    int rc = mcp__json_put_checked(o->buf, mcp_str_from(json), MCP_JSON_OBJECT, NULL);
-    fail(o, rc == MCP_EPARSE ? MCP_EINVAL : rc);
+    while (texts->n)
+        mcp__release(texts->allocator, texts->items[--texts->n].text);
 }
 
-/* Some revisions only have schemas of objects. */
-static void put_output(mcp__object *o, const char *name, const char *json)
+/* Parses the text of an object. */
+static int read_text(mcp__json_texts *texts, const char *json)
 {
+    struct mcp__json_text *t = &texts->items[texts->n];
     mcp_json_doc *doc = NULL;
-    int rc = o->revision->output_schema_any
-                 ? MCP_OK
-                 : mcp_json_parse(mcp_str_from(json), NULL, o->buf->allocator, &doc, NULL);
-    const mcp_json *type = mcp_json_get(mcp_json_root(doc), "type");
-    if (o->revision->output_schema_any || mcp_str_eq(mcp_json_string(type), MCP_STR("object")))
-        put_json(o, name, json);
-    else if (rc == MCP_ENOMEM)
-        fail(o, rc);
+    mcp__buf b;
+    mcp__buf_init(&b, texts->allocator, SIZE_MAX);
+    int rc = mcp_json_parse(mcp_str_from(json), NULL, texts->allocator, &doc, NULL);
+    const mcp_json *root = mcp_json_root(doc);
+    if (rc == MCP_OK && !mcp_json_is(root, MCP_JSON_OBJECT))
+        rc = MCP_EINVAL;
+    if (rc == MCP_OK) {
+        mcp__json_put_value(&b, root);
+        rc = b.failed;
+    }
+    *t = (struct mcp__json_text){
+        .given = json,
+        .text = b.ptr,
+        .len = b.len,
+        .of_object = mcp_str_eq(mcp_json_string(mcp_json_get(root, "type")), MCP_STR("object")),
+    };
+    texts->n++;
     mcp_json_free(doc);
+    return rc == MCP_EPARSE ? MCP_EINVAL : rc;
+}
+
+static void put_text(mcp__object *o, mcp__json_texts *texts, const char *name, const char *json,
+                     bool only_of_object)
+{
+    size_t i = 0;
+    while (i < texts->n && texts->items[i].given != json)
+        i++;
+    int rc = i == texts->n ? read_text(texts, json) : MCP_OK;
+    fail(o, rc);
+    if (rc != MCP_OK || (only_of_object && !texts->items[i].of_object))
+        return;
+    mcp__object_key(o, name);
+    mcp__buf_add(o->buf, texts->items[i].text, texts->items[i].len);
+}
+
+static void put_json(mcp__object *o, const char *name, const char *json, bool only_of_object)
+{
+    mcp__json_texts own = {.allocator = o->buf->allocator};
+    put_text(o, o->texts ? o->texts : &own, name, json, only_of_object);
+    mcp__json_texts_free(&own);
 }
 
 static void put_words(mcp__object *o, const char *name, const char *words)
@@ -282,11 +313,11 @@ static void put_member(mcp__object *o, const mcp__entry_member *m, const char *f
         break;
     case MCP__MEMBER_JSON:
         if (text)
-            put_json(o, m->name, text);
+            put_json(o, m->name, text, false);
         break;
     case MCP__MEMBER_OUTPUT:
         if (text)
-            put_output(o, m->name, text);
+            put_json(o, m->name, text, !o->revision->output_schema_any);
         break;
     case MCP__MEMBER_AUDIENCE: put_audience(o, m->name, *(const unsigned *)at); break;
     case MCP__MEMBER_UINT:
@@ -361,7 +392,7 @@ void mcp__object_icons(mcp__object *o, const mcp_icon *icons, size_t n)
 void mcp__object_meta(mcp__object *o, const char *json)
 {
     if (json && o->revision->object_meta)
-        put_json(o, "_meta", json);
+        put_json(o, "_meta", json, false);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */

@@ -51,7 +51,22 @@ extern const mcp__entry_shape mcp__argument_shape, mcp__annotations_shape, mcp__
 /* Returns the column of a member of an entry, or 0 if all revisions have the member. */
 size_t mcp__entry_column(const mcp__entry_shape *shape, mcp_str name);
 
-/* Writes the members of an entry. `descriptor` is of this version of the library. */
+/* JSON texts of a descriptor that is written several times, so that each is parsed once. */
+typedef struct mcp__json_texts {
+    const mcp_allocator *allocator;
+    struct mcp__json_text {
+        const char *given;
+        char *text; /* as it is written */
+        size_t len;
+        bool of_object; /* as a schema: it only allows objects */
+    } items[3];         /* a tool has two schemas and "_meta" */
+    size_t n;
+} mcp__json_texts;
+
+void mcp__json_texts_free(mcp__json_texts *texts);
+
+/* Writes the members of an entry. `descriptor` is of this version of the library. With o->texts, its JSON texts are taken
+ * from there if they were written before. */
 void mcp__object_entry(mcp__object *o, mcp_item kind, const void *descriptor);
 
 #endif

@@ -9,11 +9,12 @@
 
 /* ---- rendering ------------------------------------------------------------------------------- */
 
-static int render_one(mcp__entry *e, size_t i, const void *descriptor)
+static int render_one(mcp__entry *e, size_t i, const void *descriptor, mcp__json_texts *texts)
 {
     mcp__buf b;
     mcp__buf_init(&b, e->allocator, SIZE_MAX);
     mcp__object o = mcp__object_begin(&b, &mcp__revisions[i]);
+    o.texts = texts;
     mcp__object_entry(&o, (mcp_item)e->kind, descriptor);
     mcp__object_end(&o);
     if (b.failed) {
@@ -32,9 +33,11 @@ static int render_one(mcp__entry *e, size_t i, const void *descriptor)
 
 static int render_all(mcp__entry *e, const void *descriptor)
 {
+    mcp__json_texts texts = {.allocator = e->allocator};
     int rc = MCP_OK;
     for (size_t i = 0; i < MCP__REVISIONS && rc == MCP_OK; i++)
-        rc = render_one(e, i, descriptor);
+        rc = render_one(e, i, descriptor, &texts);
+    mcp__json_texts_free(&texts);
     return rc;
 }
 

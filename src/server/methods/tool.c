@@ -11,12 +11,12 @@ enum { MAX_STEPS = 500 * 1000 }; /* limit for one validation, because arguments 
 
 /* ---- at registration ------------------------------------------------------------------------- */
 
-static int compile(mcp__entry *e, const char *name, const mcp_json *json, mcp_schema **ret,
+static int compile(mcp__entry *e, const char *name, const char *text, mcp_schema **ret,
                    mcp_error *error)
 {
     mcp_error why = {0};
-    int rc = mcp_schema_compile(
-        NULL, json,
+    int rc = mcp_schema_compile_text(
+        NULL, mcp_str_from(text),
         MCP_OPTIONS(mcp_schema_options, .max_steps = MAX_STEPS, .allocator = e->allocator), ret,
         &why);
     return rc == MCP_OK ? rc : mcp__fail(error, rc, why.offset, "%s: %s", name, why.text);
@@ -43,20 +43,7 @@ static int compile_input(mcp__entry *e, const char *text, mcp_error *error)
     if (rc == MCP_OK)
         rc = keep_mirror(e, mcp_json_root(doc), error);
     if (rc == MCP_OK)
-        rc = compile(e, "inputSchema", mcp_json_root(doc), &e->input, error);
-    mcp_json_free(doc);
-    return rc;
-}
-
-static int compile_output(mcp__entry *e, const char *text, mcp_error *error)
-{
-    mcp_json_doc *doc = NULL;
-    mcp_error why = {0};
-    int rc = mcp_json_parse(mcp_str_from(text), NULL, e->allocator, &doc, &why);
-    if (rc != MCP_OK)
-        return mcp__fail(error, rc, why.offset, "outputSchema: %s", why.text);
-    if (rc == MCP_OK)
-        rc = compile(e, "outputSchema", mcp_json_root(doc), &e->output, error);
+        rc = compile(e, "inputSchema", text, &e->input, error);
     mcp_json_free(doc);
     return rc;
 }
@@ -65,7 +52,7 @@ int mcp__tool_compile(mcp__entry *entry, const mcp_tool *tool, mcp_error *error)
 {
     int rc = compile_input(entry, tool->input_schema, error);
     if (rc == MCP_OK && tool->output_schema)
-        rc = compile_output(entry, tool->output_schema, error);
+        rc = compile(entry, "outputSchema", tool->output_schema, &entry->output, error);
     return rc;
 }
 
