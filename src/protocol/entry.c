@@ -163,6 +163,7 @@ static int read_text(mcp__json_texts *texts, const char *json)
     if (rc == MCP_OK && !mcp_json_is(root, MCP_JSON_OBJECT))
         rc = MCP_EINVAL;
     if (rc == MCP_OK) {
+        mcp__buf_reserve(&b, strlen(json));
         mcp__json_put_value(&b, root);
         rc = b.failed;
     }

@@ -9,34 +9,34 @@
 
 /* ---- rendering ------------------------------------------------------------------------------- */
 
-static int render_one(mcp__entry *e, size_t i, const void *descriptor, mcp__json_texts *texts)
+/* `b` has the entry until it is copied. */
+static int render_one(mcp__entry *e, size_t i, const void *descriptor, mcp__json_texts *texts,
+                      mcp__buf *b)
 {
-    mcp__buf b;
-    mcp__buf_init(&b, e->allocator, SIZE_MAX);
-    mcp__object o = mcp__object_begin(&b, &mcp__revisions[i]);
+    mcp__buf_reset(b, SIZE_MAX);
+    mcp__object o = mcp__object_begin(b, &mcp__revisions[i]);
     o.texts = texts;
     mcp__object_entry(&o, (mcp_item)e->kind, descriptor);
     mcp__object_end(&o);
-    if (b.failed) {
-        int rc = b.failed;
-        mcp__buf_free(&b);
-        return rc;
-    }
-    if (i > 0 && mcp_str_eq(e->rendered[i - 1], mcp__buf_view(&b))) {
+    mcp_str text = mcp__buf_view(b);
+    if (b->failed)
+        return b->failed;
+    if (i > 0 && mcp_str_eq(e->rendered[i - 1], text))
         e->rendered[i] = e->rendered[i - 1];
-        mcp__buf_free(&b);
-    } else {
-        e->rendered[i] = mcp__buf_view(&b);
-    }
-    return MCP_OK;
+    else
+        e->rendered[i] = (mcp_str){mcp__strdup(e->allocator, text), text.len};
+    return e->rendered[i].ptr ? MCP_OK : MCP_ENOMEM;
 }
 
 static int render_all(mcp__entry *e, const void *descriptor)
 {
     mcp__json_texts texts = {.allocator = e->allocator};
+    mcp__buf b;
     int rc = MCP_OK;
+    mcp__buf_init(&b, e->allocator, 0);
     for (size_t i = 0; i < MCP__REVISIONS && rc == MCP_OK; i++)
-        rc = render_one(e, i, descriptor, &texts);
+        rc = render_one(e, i, descriptor, &texts, &b);
+    mcp__buf_free(&b);
     mcp__json_texts_free(&texts);
     return rc;
 }
