@@ -1,7 +1,8 @@
 # A terminal for full-screen programs: tmux, whose screen is compared as text. Each test has a tmux server of its own.
 
 load_screen() {
-    [ -x "$(dirname "$MCPCTL")/mcpctl-browse" ] || skip "built without ncurses"
+    # a static mcpctl contains it
+    ! "$MCPCTL" browse -- true 2>&1 </dev/null | grep -q 'mcpctl was built without it' || skip "built without ncurses"
     command -v tmux >/dev/null || skip "tmux is not installed"
     unset NO_COLOR TMUX
 }
