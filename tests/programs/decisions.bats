@@ -274,6 +274,7 @@ consent() { # ACTION CONTENT: repeats the call with an answer to its question
 }
 
 @test "a tool that asks something itself goes on after the consent, and the server behind it gets its own state" {
+    [ -z "${MCPD_EMULATED:-}" ] || skip "qemu-user has no openat2(), without which nothing is written"
     cat >mcpd.json <<END
 {"sources": [{"module": "mcp", "source": "$MCPD", "name": "far",
     "options": {"args": ["--config", "$PWD/far.json"]}}], "decisions": "$url"}

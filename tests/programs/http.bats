@@ -522,7 +522,7 @@ EOF
     for who in ada prom; do
         metrics "${!who}" "$who"
         grep -qF 'mcp_upstream_sessions{source="mcp+far:"}' "metrics.$who" || { cat "metrics.$who" "$log"; return 1; }
-        grep -qF 'mcp_source_process_starts_total{source="sqlite://db/"}' "metrics.$who"
+        [ -n "${MCPD_NEAR:-}" ] || grep -qF 'mcp_source_process_starts_total{source="sqlite://db/"}' "metrics.$who"
     done
     grep -qxF 'mcp_tool_calls_total{tool="hello",result="ok"} 1' metrics.prom
     metrics "$bob" bob

@@ -5,6 +5,7 @@ bats_require_minimum_version 1.5.0
 
 setup() {
     : "${MCPD:=mcpd}" "${MCPCTL:=mcpctl}"
+    MCPD=${MCPD_NEAR:-$MCPD} # entries name the program itself
     cd "$BATS_TEST_TMPDIR"
     mkdir -p home/.config/{Claude,Code/User} home/.codeium home/.kiro served
     echo hello >served/hello.txt
