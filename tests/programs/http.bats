@@ -503,6 +503,7 @@ EOF
 }
 
 @test "/metrics: one label for a source in all families; a rule lets a scraper see names that it may not use" {
+    [ -z "${MCPD_NEAR:-}" ] || skip "a source in the server's process has no process"
     local ada=0123456789abcdef0123456789abcdef bob=abcdef0123456789abcdef0123456789 prom=aaaaaaaaaaaaaaaabbbbbbbbbbbbbbbb rules i served=
     rules='[{"principal": "bob", "effect": "deny", "resources": ["mcp+far:**", "sqlite://db/**"], "tools": "hello"},
         {"principal": "prom", "effect": "deny"}, {"principal": "prom", "effect": "allow", "metrics": "names"}]'
@@ -522,7 +523,7 @@ EOF
     for who in ada prom; do
         metrics "${!who}" "$who"
         grep -qF 'mcp_upstream_sessions{source="mcp+far:"}' "metrics.$who" || { cat "metrics.$who" "$log"; return 1; }
-        [ -n "${MCPD_NEAR:-}" ] || grep -qF 'mcp_source_process_starts_total{source="sqlite://db/"}' "metrics.$who"
+        grep -qF 'mcp_source_process_starts_total{source="sqlite://db/"}' "metrics.$who"
     done
     grep -qxF 'mcp_tool_calls_total{tool="hello",result="ok"} 1' metrics.prom
     metrics "$bob" bob
