@@ -1,9 +1,10 @@
 # emulated.sh: the static programs for aarch64 in qemu-user. For packaging/check.
 
 # Files of tests that are about the sandbox, about sources in processes of their own, and about changes to files, which need
-# openat2(). qemu-user has none of them. In the other files, mcpd has all sources in its own process, as
+# openat2(). qemu-user has none of them, and a program that starts /proc/self/exe, as a static mcpctl does for browse and web, starts
+# qemu. In the other files, mcpd has all sources in its own process, as
 # tests/programs/support/near starts it. A single test with such a need is skipped if MCPD_EMULATED is set.
-not_emulated='^(isolated|sandbox|failing|hung|absent|orphans|modules|writing)$'
+not_emulated='^(isolated|sandbox|failing|hung|absent|orphans|modules|writing|browse|mcpctl_web)$'
 
 # Runs the rest of this script's check where the kernel starts programs for aarch64 with qemu. The identities of users stay.
 in_namespace() { # COMMAND...
