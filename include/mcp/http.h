@@ -4,8 +4,8 @@
  * An endpoint belongs to one server on one loop, and has its own sessions, limits and counters. All
  * calls must be made on its thread.
  *
- * The endpoint also answers GET /healthz ("ok"), GET /readyz ("ready", or "draining" with status 503)
- * and GET /metrics (Prometheus text), unless the options no_healthz, which is for the first two, and
+ * The endpoint also answers GET /healthz ("ok"), GET /readyz ("ready", or with status 503 "draining" or the word of
+ * the option not_ready) and GET /metrics (Prometheus text), unless the options no_healthz, which is for the first two, and
  * no_metrics are set. Host, Origin and Authorization are not checked for /healthz and /readyz. For /metrics they are checked as for MCP requests. /metrics contains what
  * mcp_server_usage() reports to the requesting principal.
  */
@@ -376,6 +376,10 @@ typedef struct mcp_http_options {
      * path below that of the endpoint is answered with 404. Called for each request, so a view may
      * come and go. NULL means that there are no views. */
     bool (*has_view)(mcp_str name, void *user);
+    /* Returns the word with which GET /readyz is answered, with status 503, because requests should not be sent here now;
+     * or NULL if they should. The word has at most 64 bytes and is used until the next call. It must not call the
+     * endpoint. An endpoint that will be drained does not ask. NULL means that requests may always be sent here. */
+    const char *(*not_ready)(void *user);
 } mcp_http_options;
 
 #ifdef __cplusplus

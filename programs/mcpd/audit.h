@@ -9,6 +9,7 @@
 typedef struct audit {
     int fd;
     bool own;        /* the descriptor has to be closed */
+    bool required;   /* --audit-required: nothing is served while lines are missing */
     bool unfinished; /* the last line was written only in part */
     uint64_t n_lost; /* lines that were not written since the last one that was */
     char claim[128]; /* of a token, for the member `who`; empty if none */
@@ -38,6 +39,9 @@ const char *audit_outcome(mcp_audit_outcome outcome);
 void audit_request(const mcp_audit_record *record, void *user);
 /* The function of mcp_server_require_audit(): whether no line is missing. */
 bool audit_kept(void *user);
+/* Whether requests are served: false while the log is required and cannot be written. A probe calls it, so it writes what
+ * is missing, if that is possible again; without it, nobody would notice while no requests arrive. */
+bool audit_serves(audit *a);
 /* Writes a line about a request that the endpoint refused, at most ten in a second. Ignores all
  * others. `a` may be NULL. */
 void audit_refused(audit *a, const mcp_http_record *record);

@@ -242,6 +242,12 @@ static void tell(const settings *s, const mcp_listener *listener)
     }
 }
 
+static const char *not_ready(void *user)
+{
+    const endpoint *e = user;
+    return audit_serves(e->logins->audit) ? NULL : "unaudited";
+}
+
 static bool has_view(mcp_str name, void *user)
 {
     const endpoint *e = user;
@@ -290,6 +296,7 @@ static int listen_at(const settings *s, const char *address, endpoint *e, mcp_lo
         .share = share,
         .sharing = sharing,
         .has_view = has_view,
+        .not_ready = not_ready,
     };
     if (s->page && !web_page_open(e->logins->config))
         return MCP_ENOMEM;

@@ -262,6 +262,7 @@ static int start_audit(program *p, mcp_error *error)
         return MCP_OK;
     int rc = audit_open(&p->audit, s->audit, error);
     audit_show(&p->audit, s->audit_claim);
+    p->audit.required = s->audit_required;
     if (rc == MCP_OK)
         mcp_server_set_audit(p->server, audit_request, &p->audit);
     if (rc == MCP_OK && s->audit_required)

@@ -146,8 +146,8 @@ static void reopen_audit(const reload *r, const settings *next)
         audit_reopen(r->c.audit, next->audit);
     audit_show(r->c.audit, next->audit_claim);
     traces_renew(r->c.traces);
-    bool required = next->audit_required && audit_is_on(r->c.audit);
-    mcp_server_require_audit(r->c.server, required ? audit_kept : NULL);
+    r->c.audit->required = next->audit_required && audit_is_on(r->c.audit);
+    mcp_server_require_audit(r->c.server, r->c.audit->required ? audit_kept : NULL);
 }
 
 static void mention_oauth(const reload *r, const config *next)

@@ -137,3 +137,39 @@ drains() {
     run -1 "$MCPD" --check-health readyz
     [[ $output == "mcpd: readyz: "* ]]
 }
+
+# full OPTION...: serves with an audit log that may have 1 KiB, and sends requests until it is full
+full() {
+    printf '%s\n' '#!/bin/bash' "trap '' XFSZ" 'ulimit -f 1' "exec '$(command -v "$MCPD")' \"\$@\"" > limited
+    chmod +x limited
+    MCPD=$PWD/limited serve --http 127.0.0.1:0 --audit audit "$@" project
+    is 'ready 200'
+    for _ in {1..20}; do list > list; done
+    [ "$(stat -c %s audit)" = 1024 ]
+}
+
+list() {
+    curl -sS -m 10 "http://127.0.0.1:$port/mcp" -H 'Content-Type: application/json' -H 'Mcp-Method: resources/list' \
+        -H 'Accept: application/json, text/event-stream' -H 'MCP-Protocol-Version: 2026-07-28' \
+        -d "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/list\",\"params\":{$meta}}"
+}
+
+@test "a server whose required audit log cannot be written is not ready, until a probe finds room" {
+    full --audit-required
+    [[ $(cat list) == *'its audit log cannot be written'* ]]
+    is 'unaudited 503'
+    is 'unaudited 503'
+    [ "$(get /healthz)" = ok ]
+    : > audit
+    is 'ready 200'
+    tail -n 1 audit | jq -e '.lost > 10'
+    [[ $(list) == *'"resources"'* ]]
+    finish
+}
+
+@test "a server that serves without its audit log is ready" {
+    full
+    [[ $(cat list) == *'"resources"'* ]]
+    is 'ready 200'
+    finish
+}

@@ -1,6 +1,8 @@
 /* route.c: checks the head of a request: target, source, caller and media types. All checks run
  * before the body is read, so that the body of a refused request need not be read.
  */
+#include <stdio.h>
+
 #include "http/server/http_session.h"
 #include "protocol/identity.h"
 
@@ -296,17 +298,24 @@ static void answer_metrics(mcp_http_connection *c)
     mcp__buf_free(&b);
 }
 
-/* If another process takes over, the service stays ready. */
+/* Returns the word that says why requests should not be sent here, or NULL if they should. If another process takes over,
+ * the service stays ready. */
+static const char *not_ready(const mcp_http *http)
+{
+    const mcp_http_options *o = &http->options;
+    if ((http->retired || http->draining) && !http->linger_ms)
+        return "draining";
+    return o->not_ready ? o->not_ready(o->user) : NULL;
+}
+
 static void answer_health(mcp_http_connection *c)
 {
-    const mcp_http *http = c->http;
+    char line[80];
+    bool asks_ready = is_path(c, "/readyz");
+    const char *why = asks_ready ? not_ready(c->http) : NULL;
+    int n = snprintf(line, sizeof(line), "%.64s\n", why ? why : asks_ready ? "ready" : "ok");
     mcp__http_answer a = {
-        .status = 200, .type = "text/plain; charset=utf-8", .body = MCP_STR("ok\n")};
-    if (is_path(c, "/readyz")) {
-        bool ends = (http->retired || http->draining) && !http->linger_ms;
-        a.status = ends ? 503 : 200;
-        a.body = ends ? MCP_STR("draining\n") : MCP_STR("ready\n");
-    }
+        .status = why ? 503 : 200, .type = "text/plain; charset=utf-8", .body = {line, (size_t)n}};
     mcp__http_respond(c, &a);
 }
 

@@ -344,6 +344,38 @@ static void test_retire(void **state)
     rig_end(&r);
 }
 
+static const char *why_not_ready;
+
+static const char *not_ready(void *user)
+{
+    (void)user;
+    return why_not_ready;
+}
+
+/* A program can say in one word why requests should not be sent here. One that will end says that instead. */
+static void test_not_ready(void **state)
+{
+    (void)state;
+    const mcp_http_options options = {.size = sizeof(options), .not_ready = not_ready};
+    rig r;
+    wire w;
+    why_not_ready = NULL;
+    rig_begin(&r, &options);
+    wire_open(&w, &r);
+    wire_send(&w, READY);
+    wire_expect(&w, "HTTP/1.1 200 OK\nContent-Type: ~\n\nready\n");
+    why_not_ready = "busy";
+    wire_send(&w, READY);
+    wire_expect(&w, "~\nready\nHTTP/1.1 503 ~\n\nbusy\n");
+    wire_send(&w, HEALTH);
+    wire_expect(&w, "~\nbusy\nHTTP/1.1 200 OK\n~\n\nok\n");
+    mcp_http_retire(r.http);
+    wire_send(&w, READY);
+    wire_expect(&w, "~\nok\nHTTP/1.1 503 ~\n\ndraining\n");
+    wire_end(&w);
+    rig_end(&r);
+}
+
 /* When another process takes over, a request on an idle connection is still answered, and idle
  * connections are closed a little later. */
 static void test_linger(void **state)
@@ -591,9 +623,10 @@ int main(void)
         cmocka_unit_test(test_half_closed), cmocka_unit_test(test_slow_reader),
         cmocka_unit_test(test_stalled),     cmocka_unit_test(test_drain),
         cmocka_unit_test(test_linger_late), cmocka_unit_test(test_retire),
-        cmocka_unit_test(test_linger),      cmocka_unit_test(test_linger_told),
-        cmocka_unit_test(test_orphan),      cmocka_unit_test(test_late),
-        cmocka_unit_test(test_weight),      cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_not_ready),   cmocka_unit_test(test_linger),
+        cmocka_unit_test(test_linger_told), cmocka_unit_test(test_orphan),
+        cmocka_unit_test(test_late),        cmocka_unit_test(test_weight),
+        cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
