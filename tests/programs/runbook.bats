@@ -1,6 +1,7 @@
 # docs/runbook.md: runs the command of every question, after requests of two people that succeed, fail and are refused.
 
 bats_require_minimum_version 1.5.0
+load support/issuer
 
 setup() {
     : "${MCPD:=mcpd}"
@@ -13,9 +14,7 @@ setup() {
     ada=0123456789abcdef0123456789abcdef bob=abcdef0123456789abcdef0123456789
 }
 
-teardown() {
-    [ -z "$server" ] || { kill "$server" 2> /dev/null && wait "$server" || true; }
-}
+teardown() { stop_issuer; }
 
 # wait_for COMMAND...
 wait_for() {
@@ -27,11 +26,14 @@ wait_for() {
 }
 
 serve() {
-    jq -n --arg far "$MCPD" --arg files "$PWD/project" --arg ada "$ada" --arg bob "$bob" '{
+    issuer
+    jq -n --arg iss "$iss" --arg far "$MCPD" --arg files "$PWD/project" --arg ada "$ada" --arg bob "$bob" '{
         http: "127.0.0.1:0", audit: "audit", tokens: {ada: $ada, bob: $bob}, "resource-tools": true,
         sources: ["project", {module: "mcp", source: $far, name: "far", options: {args: ["--resource-tools", $files],
                 rates: [{tools: ["list_resources"], per_minute: 1}]}},
             {module: "mcp", source: "http://127.0.0.1:1/", name: "gone"}],
+        oauth: {resource: "https://r.example/mcp", issuers: [{issuer: $iss, groups: "groups",
+            audiences: ["https://r.example/mcp"]}]},
         access: [{principal: "bob", effect: "deny", resources: "project/b.md"},
             {principal: "ada", effect: "allow", operations: ["change"], resources: "project/a.md"}]}' > mcpd.json
     chmod 600 mcpd.json
