@@ -330,6 +330,23 @@ const rates *access_rates(const access_rules *rules)
     return rules ? rules->rates : NULL;
 }
 
+static void each_group(const access_rule *r, void (*each)(const issuer_test *group, void *user),
+                       void *user)
+{
+    for (size_t i = 0; i < r->groups.n_tests; i++)
+        each(&r->groups.tests[i], user);
+}
+
+void access_each_group(const access_rules *rules,
+                       void (*each)(const issuer_test *group, void *user), void *user)
+{
+    const access_rule *r;
+    for (size_t i = 0; rules && i < rules->count; i++)
+        each_group(&rules->items[i], each, user);
+    for (size_t i = 0; rules && (r = rates_callers(rules->rates, i)) != NULL; i++)
+        each_group(r, each, user);
+}
+
 views *access_views(const access_rules *rules)
 {
     return rules ? rules->views : NULL;

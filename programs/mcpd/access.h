@@ -18,6 +18,7 @@
 #include "views.h"
 
 typedef struct access_rules access_rules;
+struct issuer_test; /* callers.h */
 
 /* Compiles the rules of the file and those that the sources stand for (source_write.h); *ret is NULL
  * if there are none. `c` and `all` may be NULL. Returns MCP_OK, or a negative code; the error was
@@ -28,6 +29,9 @@ int access_read(config *c, const sources *all, access_rules **ret, mcp_error *er
 views *access_views(const access_rules *rules);
 /* Returns the rates of the file, or NULL. They belong to the rules, which may be NULL. */
 const rates *access_rates(const access_rules *rules);
+/* Calls each() for every group that a rule or a rate names, more than once for one that several name. `rules` may be NULL. */
+void access_each_group(const access_rules *rules,
+                       void (*each)(const struct issuer_test *group, void *user), void *user);
 /* Returns whether a rule is about what callers see, or there are views. If not, everybody sees
  * everything. */
 bool access_restricts(const access_rules *rules);

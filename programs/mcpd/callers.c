@@ -151,6 +151,17 @@ static truth most(truth a, truth b)
     return a > b ? a : b;
 }
 
+/* A list that is incomplete or of another form says nothing about any group. */
+const mcp_json *callers_groups(const mcp_identity *identity, mcp_str claim)
+{
+    const mcp_json *list = callers_claim(identity, claim);
+    mcp_json_iter it = {0};
+    for (const mcp_json *v; (v = mcp_json_next(list, &it, NULL)) != NULL;)
+        if (!mcp_json_is(v, MCP_JSON_STRING))
+            return NULL;
+    return mcp_json_is(list, MCP_JSON_ARRAY) ? list : NULL;
+}
+
 const mcp_json *callers_claim(const mcp_identity *identity, mcp_str claim)
 {
     const mcp_json *claims = mcp_identity_claims(identity);
@@ -166,22 +177,15 @@ static truth has_claim(const claim_test *test, const mcp_identity *identity)
     return globs_match(&test->values, text) ? YES : NO;
 }
 
-/* A list that is incomplete or of another form says nothing about any group. */
 static truth has_group(const issuer_test *test, const mcp_identity *identity)
 {
-    const mcp_json *list = callers_claim(identity, mcp_str_from(test->groups));
+    const mcp_json *list = callers_groups(identity, mcp_str_from(test->groups));
     mcp_str wanted = mcp_str_from(test->group);
     mcp_json_iter it = {0};
-    truth found = NO;
-    if (!mcp_json_is(list, MCP_JSON_ARRAY))
-        return UNKNOWN;
-    for (const mcp_json *v; (v = mcp_json_next(list, &it, NULL)) != NULL;) {
-        if (!mcp_json_is(v, MCP_JSON_STRING))
-            return UNKNOWN;
+    for (const mcp_json *v; (v = mcp_json_next(list, &it, NULL)) != NULL;)
         if (mcp_str_eq(mcp_json_string(v), wanted))
-            found = YES;
-    }
-    return found;
+            return YES;
+    return list ? NO : UNKNOWN;
 }
 
 static truth matches(const issuer_test *test, const mcp_identity *identity)

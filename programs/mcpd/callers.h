@@ -46,6 +46,9 @@ void callers_clear(callers *who);
 /* Returns a claim of the caller's token: a name, or a JSON pointer. NULL if it has none. */
 const mcp_json *callers_claim(const mcp_identity *identity, mcp_str claim);
 
+/* Returns the groups of a caller: a claim of its token that is a list of strings, otherwise NULL. */
+const mcp_json *callers_groups(const mcp_identity *identity, mcp_str claim);
+
 /* Returns whether the caller is one of them. `identity` is NULL if the caller is anonymous. */
 truth callers_include(const callers *who, const mcp_identity *identity);
 

@@ -17,7 +17,7 @@
 
 /* ---- the caller ------------------------------------------------------------------------------ */
 
-/* The list of groups that the issuer's tokens have, as the rules read it: NULL if it is not a list of strings. */
+/* The list of groups that the issuer's tokens have, as the rules read it. */
 static const mcp_json *groups_of(const mcp_identity *identity, const config *c)
 {
     const mcp_json *issuers = mcp_json_get(oauth_section(c), "issuers"), *list = NULL;
@@ -27,13 +27,9 @@ static const mcp_json *groups_of(const mcp_identity *identity, const config *c)
         mcp_str claim = mcp_json_string(mcp_json_get(v, "groups"));
         if (claim.len &&
             mcp_str_eq(mcp_json_string(mcp_json_get(v, "issuer")), mcp_str_from(issuer)))
-            list = callers_claim(identity, claim);
+            list = callers_groups(identity, claim);
     }
-    it = (mcp_json_iter){0};
-    for (const mcp_json *v; (v = mcp_json_next(list, &it, NULL)) != NULL;)
-        if (!mcp_json_is(v, MCP_JSON_STRING))
-            return NULL;
-    return mcp_json_is(list, MCP_JSON_ARRAY) ? list : NULL;
+    return list;
 }
 
 static void put_scopes(mcp_json_writer *w, const char *scopes)

@@ -19,6 +19,7 @@
 #include "capacity.h"
 #include "certificate.h"
 #include "decisions.h"
+#include "group_sessions.h"
 #include "isolate.h"
 #include "log.h"
 #include "process.h"
@@ -188,6 +189,7 @@ static void metrics(void (*add)(mcp_str text, void *arg), void *arg, void *user)
     add_operation(e, add, arg);
     bus_metrics(e->server, add, arg);
     if (e->offer) {
+        group_sessions_metrics(e->offer->rules, e->at, add, arg);
         isolate_metrics(e->offer, add, arg);
         upstreams_metrics(add, arg);
     }

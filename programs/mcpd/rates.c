@@ -94,6 +94,11 @@ int rates_read(config *c, const views *all, rates **ret)
     return rc;
 }
 
+const struct access_rule *rates_callers(const rates *all, size_t index)
+{
+    return all && index < all->count ? &all->items[index].who : NULL;
+}
+
 /* ---- taking ---------------------------------------------------------------------------------- */
 
 static bool counts(const one_rate *r, const mcp_identity *identity, mcp_item item, mcp_str name)

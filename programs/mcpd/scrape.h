@@ -1,6 +1,6 @@
 /* scrape.h: what a caller gets for /metrics: the sums of all workers, with the names that it may see.
  *
- * Every family has names in the labels "tool" and "source". Hiding them is done here, for the families
+ * Every family has names in the labels "tool", "source" and "group". Hiding them is done here, for the families
  * of the library and those of the program, of this process and of others.
  */
 #ifndef MCPD_SCRAPE_H

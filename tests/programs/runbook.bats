@@ -33,8 +33,9 @@ serve() {
                 rates: [{tools: ["list_resources"], per_minute: 1}]}},
             {module: "mcp", source: "http://127.0.0.1:1/", name: "gone"}],
         oauth: {resource: "https://r.example/mcp", issuers: [{issuer: $iss, groups: "groups",
-            audiences: ["https://r.example/mcp"]}]},
+            audiences: ["https://r.example/mcp"]}]}, rates: [{group: "staff", "per-minute": 1000}],
         access: [{principal: "bob", effect: "deny", resources: "project/b.md"},
+            {principal: "ada", effect: "allow", metrics: "names"},
             {principal: "ada", effect: "allow", operations: ["change"], resources: "project/a.md"}]}' > mcpd.json
     chmod 600 mcpd.json
     "$MCPD" --config mcpd.json --log-format json 2> log 3>&- &
@@ -59,6 +60,14 @@ ask() {
 }
 read_file() { ask "$1" resources/read "$2" "\"uri\":\"$2\""; }
 call() { ask "$1" tools/call "$2" "\"name\":\"$2\",\"arguments\":$3"; }
+
+# begin TOKEN: begins a legacy session, and prints its id. The helper above has no room for the head of the answer.
+begin() {
+    local json=(-H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream')
+    curl -s -D - "${json[@]}" -H "Authorization: Bearer $1" "$base/mcp" -d '{"jsonrpc":"2.0","id":1,
+        "method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},
+        "clientInfo":{"name":"old","version":"1"}}}' | sed -n 's/^Mcp-Session-Id: \(.*\)\r$/\1/p'
+}
 
 # What happened before the questions are asked. A reload begins the counts of other servers anew. The program behind "far" starts in the first list.
 work() {
@@ -86,11 +95,10 @@ work() {
     read_file "${ada/0/1}" "$files/a.md"
     read_file '' "$files/a.md"
     curl -s -o /dev/null "$base/mcp" -H 'Host: evil.example' -d '{}'
-    # A legacy session; the helper above has no room for the head of the answer.
-    local session json=(-H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream')
-    session=$(curl -s -D - "${json[@]}" -H "Authorization: Bearer $ada" "$base/mcp" -d '{"jsonrpc":"2.0","id":1,
-        "method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},
-        "clientInfo":{"name":"old","version":"1"}}}' | sed -n 's/^Mcp-Session-Id: \(.*\)\r$/\1/p')
+    # Legacy sessions
+    local session
+    begin "$(token cid x ',"groups":["staff"]')" > /dev/null
+    session=$(begin "$ada")
     post "$ada" '{"jsonrpc":"2.0","id":2,"method":"resources/list"}' "Mcp-Session-Id: $session" \
         'traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01' > /dev/null
 }

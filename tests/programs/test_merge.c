@@ -109,7 +109,10 @@ static void hidden(void **state)
              "mcp_source_reads_total{source=\"git://x\",result=\"ok\"} 16\n"
              "# HELP mcp_upstream_sessions S.\n# TYPE mcp_upstream_sessions gauge\n"
              "mcp_upstream_sessions{source=\"mcp+x:\"} 2\n"
-             "mcp_upstream_sessions{source=\"\"} 3\n",
+             "mcp_upstream_sessions{source=\"\"} 3\n"
+             "# HELP mcp_group_sessions G.\n# TYPE mcp_group_sessions gauge\n"
+             "mcp_group_sessions{group=\"red\",issuer=\"https://id\"} 4\n"
+             "mcp_group_sessions{group=\"other\"} 1\n",
              head, reads);
     snprintf(want, sizeof(want),
              "%smcp_tool_calls_total{tool=\"other\",result=\"ok\"} 133\n"
@@ -119,7 +122,9 @@ static void hidden(void **state)
              "%smcp_source_reads_total{source=\"file:\",result=\"ok\"} 1\n"
              "mcp_source_reads_total{source=\"other\",result=\"ok\"} 16\n"
              "# HELP mcp_upstream_sessions S.\n# TYPE mcp_upstream_sessions gauge\n"
-             "mcp_upstream_sessions{source=\"other\"} 5\n",
+             "mcp_upstream_sessions{source=\"other\"} 5\n"
+             "# HELP mcp_group_sessions G.\n# TYPE mcp_group_sessions gauge\n"
+             "mcp_group_sessions{group=\"other\"} 5\n",
              head, reads);
     const char *const texts[] = {own, other};
     expect_sum(texts, 2, &(merge_filter){.may = visible}, want);

@@ -79,6 +79,11 @@ MCP_API size_t mcp_http_end_token(mcp_http *http, const char *token, int64_t now
 /* Passes the text of /metrics to add(), with the names of all tools and sources, and without
  * merge_metrics of the options. Returns MCP_OK or MCP_ENOMEM. */
 MCP_API int mcp_http_get_metrics(mcp_http *http, void (*add)(mcp_str text, void *arg), void *arg);
+/* Calls each() once for every legacy session, with the identity of its last message, or NULL if that was anonymous.
+ * each() must not call the endpoint. */
+MCP_API void mcp_http_each_session(const mcp_http *http,
+                                   void (*each)(const mcp_identity *identity, void *user),
+                                   void *user);
 /* Returns the number of connections. */
 MCP_API size_t mcp_http_connections(const mcp_http *http);
 /* Closes up to n connections that are between requests or have sent only part of a request's head,

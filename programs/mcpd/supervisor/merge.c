@@ -207,8 +207,8 @@ static void put_text(char to[KEY], size_t *len, mcp_str text)
     *len += text.len;
 }
 
-/* Copies a key, with "other" for a tool or source that may not be shown. The source of a tool is left
- * out with the name of either. Returns false if the key is malformed. */
+/* Copies a key, with "other" for a tool or source that may not be shown, and for every group. The source of a tool is left
+ * out with the name of either, and the issuer of a group always. Returns false if the key is malformed. */
 static bool show_labels(mcp_str *key, size_t name_len, char to[KEY + GROWS],
                         const merge_filter *filter)
 {
@@ -219,14 +219,15 @@ static bool show_labels(mcp_str *key, size_t name_len, char to[KEY + GROWS],
     for (label l; take_label(&rest, &l);) {
         bool tool = mcp_str_eq(l.name, MCP_STR("tool"));
         bool source = mcp_str_eq(l.name, MCP_STR("source"));
-        bool hidden = (tool || source) && is_hidden(&l, tool, filter);
+        bool group = mcp_str_eq(l.name, MCP_STR("group"));
+        bool hidden = group || ((tool || source) && is_hidden(&l, tool, filter));
         has_tool = has_tool || tool;
         other = other || (tool && hidden);
-        if (source && has_tool && (hidden || other))
+        if ((source && has_tool && (hidden || other)) || mcp_str_eq(l.name, MCP_STR("issuer")))
             continue;
         if (hidden) {
-            put_text(to, &len, (mcp_str){l.text.ptr, 1});
-            put_text(to, &len, tool ? MCP_STR("tool=\"other\"") : MCP_STR("source=\"other\""));
+            put_text(to, &len, (mcp_str){l.text.ptr, l.name.len + 1});
+            put_text(to, &len, MCP_STR("=\"other\""));
         } else {
             put_text(to, &len, l.text);
         }

@@ -9,7 +9,7 @@ typedef struct merge merge;
 /* What is added of a text. Zero means everything. */
 typedef struct merge_filter {
     bool counters; /* only counters and histograms */
-    /* Returns whether the name of a tool or source may be shown. Figures of others are added to
+    /* Returns whether the name of a tool or source may be shown. Figures of others, and of all groups, are added to
      * those of "other". NULL means that all may be shown. */
     bool (*may)(bool tool, mcp_str name, void *user);
     void *user;

@@ -463,6 +463,14 @@ size_t mcp_http_shed(mcp_http *http, size_t n, bool strangers, int64_t now)
     return shed;
 }
 
+void mcp_http_each_session(const mcp_http *http,
+                           void (*each)(const mcp_identity *identity, void *user), void *user)
+{
+    size_t at = 0;
+    for (const mcp__http_session *s; (s = mcp__map_next(&http->sessions, &at)) != NULL;)
+        each(s->peer->channel->options.identity, user);
+}
+
 size_t mcp_http_connections(const mcp_http *http)
 {
     return http->n_connections;
