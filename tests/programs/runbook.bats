@@ -109,7 +109,7 @@ work() {
     local folder=$BATS_TEST_DIRNAME/../../packaging/monitoring
     curl -s -H "Authorization: Bearer $ada" "$base/metrics" | sed -n 's/^# TYPE \([^ ]*\) .*/\1/p' | sort -u > known
     # With other options only, or of Prometheus.
-    printf '%s\n' up mcp_bus_connected mcp_source_process_ends_total >> known
+    printf '%s\n' up mcp_bus_connected mcp_source_process_ends_total mcp_certificate_expiry_timestamp_seconds >> known
     {
         sed -n 's/^ *expr: //p' "$folder/alerts.yml"
         jq -r '.panels[].targets[].expr, (.templating.list[].query | objects | .query)' "$folder/dashboard.json"
