@@ -36,6 +36,54 @@ serve_workers() { # N OPTION...
     run ! grep -q 'error:' "$log"
 }
 
+# call TOOL ARGUMENTS: calls a tool on a connection of its own, and sets $worker to the number of the worker that answered
+call() {
+    local body="{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"$1\",\"arguments\":$2,$meta}}"
+    curl -sS -m 60 "http://127.0.0.1:$port/mcp" -H 'Content-Type: application/json' -H "Mcp-Name: $1" \
+        -H 'Accept: application/json, text/event-stream' -H 'MCP-Protocol-Version: 2026-07-28' \
+        -H 'Mcp-Method: tools/call' -d "$body" > answer
+    grep -q '"isError":false\|"content"' answer || { cat answer; return 1; }
+    wait_for logged "tools/call .*worker=" $((++n_calls))
+    worker=$(sed -n 's/.*tools\/call .*worker=\([0-9]\)$/\1/p' "$log" | tail -1)
+}
+
+# Sets $seen to /metrics as the other worker answers it.
+elsewhere() {
+    for _ in {1..400}; do
+        seen=$(get "/metrics?$((++n_asked))")
+        wait_for logged " /metrics .*worker=" "$n_asked"
+        [ "$(sed -n 's/.* \/metrics .*worker=\([0-9]\)$/\1/p' "$log" | tail -1)" = "$worker" ] || return 0
+    done
+    return 1
+}
+
+@test "a name that only one worker has used is in /metrics of each, once, and added up when both have" {
+    n_calls=0 n_asked=0
+    printf '{"sources": ["project", {"module": "mcp", "source": "%s", "name": "far", "options": {"args": ["--resource-tools", "%s"]}}]}' \
+        "$MCPD" "$PWD/project" > mcpd.json
+    serve --config mcpd.json --http 127.0.0.1:0 --workers 2 --resource-tools --log-format text
+    workers | tr ' ' '\n' >> pids
+    call read_resource "{\"uri\":\"file://$PWD/project/hello.txt\"}"
+    first=$worker
+    call far_list_resources '{}'
+    until [ "$worker" != "$first" ]; do call far_list_resources '{}'; done
+    worker=$first
+    elsewhere
+    is() { [ "$(grep -F "$1" <<< "$seen")" = "$1$2" ] || { echo "not $1$2"; grep mcp_tool <<< "$seen"; return 1; }; }
+    is 'mcp_tool_calls_total{tool="read_resource",result="ok"} ' 1
+    is 'mcp_source_reads_total{source="file:",result="ok"} ' 1
+    is 'mcp_tool_call_duration_seconds_count{tool="read_resource"} ' 1
+    far=$(grep -c ' tools/call .*far_list_resources' "$log")
+    is 'mcp_tool_calls_total{tool="far_list_resources",source="mcp+far:",result="ok"} ' "$far"
+    is 'mcp_upstream_requests_total{source="mcp+far:",outcome="answered"} ' "$far"
+    until [ "$worker" != "$first" ]; do call read_resource "{\"uri\":\"file://$PWD/project/hello.txt\"}"; done
+    elsewhere
+    is 'mcp_tool_calls_total{tool="read_resource",result="ok"} ' $((n_calls - far))
+    [ "$(sed -n 's/^\(mcp_[^ ]*\) .*/\1/p' <<< "$seen" | sort | uniq -d)" = "" ]
+    [ "$(grep '^# TYPE' <<< "$seen" | sort | uniq -d)" = "" ]
+    finish
+}
+
 @test "a worker that is killed is started again; each request has one answer or one closed connection" {
     serve_workers 2 project
     request resources/list '' > list
