@@ -1,4 +1,4 @@
-/* reload.c: keeps the sessions with a server when it is mounted again with the same options, so
+/* reload.c: keeps the sessions with a server, and its counters, when it is mounted again with the same options, so
  * that a program that reads its configuration again disturbs neither its processes nor the calls
  * that wait for their callers.
  *
@@ -72,8 +72,7 @@ static void move(upstream_session *s, upstream *to)
         upstream_soon(to);
 }
 
-/* Returns the next earlier mount of the same server. */
-static upstream *older(upstream *up, const upstream *than)
+upstream *upstream_older(upstream *up, const upstream *than)
 {
     upstream *found = NULL;
     const mcp_upstream_group *group = up->options.group;
@@ -84,7 +83,7 @@ static upstream *older(upstream *up, const upstream *than)
 
 bool upstream_take_session(upstream *up, const upstream_wanted *wanted)
 {
-    for (upstream *from = older(up, up); from; from = older(up, from)) {
+    for (upstream *from = upstream_older(up, up); from; from = upstream_older(up, from)) {
         upstream_session *s = upstream_session_find(from, wanted);
         if (!s)
             continue;
@@ -96,13 +95,13 @@ bool upstream_take_session(upstream *up, const upstream_wanted *wanted)
 
 void upstream_take_snapshots(upstream *up)
 {
-    for (upstream *from = older(up, up); from; from = older(up, from))
+    for (upstream *from = upstream_older(up, up); from; from = upstream_older(up, from))
         upstream_snapshots_adopt(up, from);
 }
 
 upstream_ask *upstream_take_parked(upstream *up, const char *principal, const char *id)
 {
-    for (upstream *from = older(up, up); from; from = older(up, from)) {
+    for (upstream *from = upstream_older(up, up); from; from = upstream_older(up, from)) {
         upstream_ask *a = upstream_parked_find(from, principal, id);
         if (!a)
             continue;
@@ -121,4 +120,5 @@ void upstream_hand_over(upstream *up)
         return;
     while (up->sessions)
         move(up->sessions, heir);
+    upstream_pass_totals(up, heir);
 }

@@ -82,6 +82,8 @@ typedef struct upstream {
     upstream_snapshot *snapshots; /* what is known of the other server */
     size_t snapshot_bytes;
     mcp_upstream_state totals; /* the counters, except those of processes of open sessions */
+    mcp_upstream_state
+        passed; /* those of `totals` that a later mount of the same server has taken */
 } upstream;
 
 typedef struct upstream_login upstream_login;
@@ -410,6 +412,10 @@ bool upstream_take_session(upstream *up, const upstream_wanted *wanted);
 upstream_ask *upstream_take_parked(upstream *up, const char *principal, const char *id);
 /* Takes what earlier mounts of the same server know. */
 void upstream_take_snapshots(upstream *up);
+/* Adds the counters of a mount to those of the next one of the same server, so that they go on. */
+void upstream_pass_totals(const upstream *up, upstream *heir);
+/* Returns the last mount of the same server before `than`, or NULL. */
+upstream *upstream_older(upstream *up, const upstream *than);
 /* Moves all sessions to the next mount of the same server, if there is one. */
 void upstream_hand_over(upstream *up);
 

@@ -42,22 +42,63 @@ void upstream_count_process(upstream *up, const mcp_service *service)
     add_process(&up->totals, service, false);
 }
 
+/* ---- the mounts of one server ---------------------------------------------------------------- */
+
+#define AT(member)   offsetof(mcp_upstream_state, member)
+#define SIZE(member) sizeof(((mcp_upstream_state *)NULL)->member)
+/* From one member to another one, with both. */
+#define COUNTERS(first, last)                                             \
+    {                                                                     \
+        AT(first), (AT(last) + SIZE(last) - AT(first)) / sizeof(uint64_t) \
+    }
+
+/* The counters of a state: two rows of members that are uint64_t, or arrays of it. */
+static const struct {
+    size_t at, count;
+} counters[] = {COUNTERS(opened, malformed), COUNTERS(starts, hung)};
+
+static void add_counters(mcp_upstream_state *to, const mcp_upstream_state *from)
+{
+    for (size_t i = 0; i < sizeof(counters) / sizeof(*counters); i++) {
+        uint64_t *sums = (uint64_t *)(void *)((char *)to + counters[i].at);
+        const uint64_t *more =
+            (const uint64_t *)(const void *)((const char *)from + counters[i].at);
+        for (size_t k = 0; k < counters[i].count; k++)
+            sums[k] += more[k];
+    }
+}
+
+void upstream_pass_totals(const upstream *up, upstream *heir)
+{
+    add_counters(&heir->totals, &up->totals);
+}
+
 /* ---- all ------------------------------------------------------------------------------------- */
 
-static mcp_upstream_state state_of(const upstream *up)
+static void add_sessions(mcp_upstream_state *to, const upstream *up)
+{
+    for (const upstream_session *s = up->sessions; s; s = s->next) {
+        to->sessions += !s->failed;
+        to->subscriptions += s->n_uris;
+        for (const upstream_ask *a = s->asks; a; a = a->next)
+            to->in_flight += a->f.req != NULL;
+        if (s->service)
+            add_process(to, s->service, true);
+    }
+}
+
+/* Earlier mounts of the same server, whose last requests have not ended, belong to it. */
+static mcp_upstream_state state_of(upstream *up)
 {
     mcp_upstream_state state = up->totals;
     state.size = sizeof(state);
     state.name = up->options.name;
     state.prefix = *up->prefix ? up->prefix : up->options.name;
     state.program = up->options.argv != NULL;
-    for (const upstream_session *s = up->sessions; s; s = s->next) {
-        state.sessions += !s->failed;
-        state.subscriptions += s->n_uris;
-        for (const upstream_ask *a = s->asks; a; a = a->next)
-            state.in_flight += a->f.req != NULL;
-        if (s->service)
-            add_process(&state, s->service, true);
+    add_sessions(&state, up);
+    for (const upstream *from = upstream_older(up, up); from; from = upstream_older(up, from)) {
+        add_counters(&state, &from->totals);
+        add_sessions(&state, from);
     }
     return state;
 }
@@ -73,7 +114,7 @@ bool upstream_is_replaced(const upstream *up)
 void mcp_upstream_each(const mcp_upstream_group *group,
                        void (*each)(const mcp_upstream_state *state, void *user), void *user)
 {
-    for (const upstream *up = group->first; up; up = up->next) {
+    for (upstream *up = group->first; up; up = up->next) {
         if (upstream_is_replaced(up))
             continue;
         const mcp_upstream_state state = state_of(up);

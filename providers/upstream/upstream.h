@@ -276,7 +276,7 @@ typedef enum mcp_upstream_limit {
 } mcp_upstream_limit;
 
 /* The state of a mounted server. Members of the type uint64_t, except `memory`, are totals since
- * the server was mounted. */
+ * the server was mounted first; mounting it again with the same options of its connection does not end them. */
 typedef struct mcp_upstream_state {
     size_t size; /* set by the library */
     const char *name;

@@ -69,7 +69,7 @@ begin() {
         "clientInfo":{"name":"old","version":"1"}}}' | sed -n 's/^Mcp-Session-Id: \(.*\)\r$/\1/p'
 }
 
-# What happened before the questions are asked. A reload begins the counts of other servers anew. The program behind "far" starts in the first list.
+# What happened before the questions are asked. The program behind "far" starts in the first list.
 work() {
     kill -HUP "$server"
     wait_for grep -q 'was reloaded' log

@@ -252,6 +252,36 @@ END
     hush
 }
 
+@test "counts of another server go on after a reload, unless it is reached in another way" {
+    configure() { # IDLE_MS ENVIRONMENT
+        jq -n --arg mcpd "$MCPD" --argjson idle "$1" --arg env "$2" '{http: "unix:socket", stdio: true,
+            sources: [{module: "mcp", source: "\"\($mcpd)\"", name: "up",
+                options: {args: ["--resource-tools", "files"], idle_ms: $idle, env_add: [$env]}}, "own"]}' >mcpd.json
+    }
+    counts() { curl -s --unix-socket socket http://localhost/metrics | grep -E '^mcp_(upstream|tool)_.*_(total|count)\{.*source="mcp\+up:".* [1-9]'; }
+    reload() {
+        kill -HUP "$server_pid"
+        for _ in {1..1200}; do
+            [ "$(grep -c 'was reloaded' talk.log)" = "$1" ] && return 0
+            sleep 0.05
+        done
+        return 1
+    }
+    configure 60000 A=1
+    talk modern "$MCPD" --config mcpd.json
+    result tools/call '{"name":"up_list_resources","arguments":{}}'
+    counts >before
+    grep -q 'mcp_tool_calls_total{tool="up_list_resources",source="mcp+up:",result="ok"} 1' before
+    grep -q 'mcp_upstream_process_starts_total{source="mcp+up:"} 1' before
+    configure 70000 A=1
+    reload 1
+    diff before <(counts)
+    configure 70000 A=2
+    reload 2
+    [ "$(counts | grep -c '^mcp_upstream_\(requests\|process_starts\)_total')" = 0 ]
+    hush
+}
+
 @test "one server alone keeps its names and URIs" {
     local up="mcp:'$MCPD' files?name=up&transparent=true"
     for era in modern legacy; do

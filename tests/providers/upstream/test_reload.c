@@ -124,6 +124,31 @@ static void test_watched(void **state)
     close_all(&w);
 }
 
+static void take_state(const mcp_upstream_state *state, void *user)
+{
+    *(mcp_upstream_state *)user = *state;
+}
+
+static mcp_upstream_state state_of(const wires *w)
+{
+    mcp_upstream_state state = {.size = 0};
+    mcp_upstream_each(&w->group, take_state, &state);
+    return state;
+}
+
+static void expect_counts(const wires *w, uint64_t answered, size_t in_flight)
+{
+    const mcp_upstream_state state = state_of(w);
+    uint64_t timed = 0;
+    for (size_t i = 0; i <= MCP_USAGE_BUCKETS; i++)
+        timed += state.buckets[i];
+    assert_int_equal(state.requests[MCP_UPSTREAM_ANSWERED], answered);
+    assert_int_equal(timed, answered);
+    assert_int_equal(state.opened, 1);
+    assert_int_equal(state.sessions, 1);
+    assert_int_equal(state.in_flight, in_flight);
+}
+
 static int other_options(mcp_server *server, void *user, mcp_error *error)
 {
     wires *w = user;
@@ -141,6 +166,36 @@ static int failing(mcp_server *server, void *user, mcp_error *error)
 {
     assert_int_equal(wires_mount(server, user, error), MCP_OK);
     return MCP_EINVAL;
+}
+
+/* Counters go on, also those of requests that end at the old mount: none goes back, and nothing counts twice. */
+static void test_counts(void **state)
+{
+    (void)state;
+    static wires w;
+    open_all(&w, "2025-11-25");
+    wires_has(call(&w, CALL("")), "said.");
+    expect_counts(&w, 1, 0);
+    assert_string_equal(call(&w, CALL("hold")), "");
+    expect_counts(&w, 1, 1);
+    reload(&w);
+    assert_int_equal(mounts(&w), 2);
+    expect_counts(&w, 1, 1);
+    wires_has(call(&w, CALL("")), "said.");
+    expect_counts(&w, 2, 1);
+    assert_int_equal(mcp_server_rebuild(w.front, failing, &w, NULL), MCP_EINVAL);
+    wires_run(&w);
+    reload(&w);
+    wires_has(call(&w, CALL("")), "said.");
+    expect_counts(&w, 3, 1);
+    asking_release();
+    wires_run(&w);
+    assert_int_equal(mounts(&w), 1);
+    expect_counts(&w, 4, 0);
+    assert_int_equal(mcp_server_rebuild(w.front, other_options, &w, NULL), MCP_OK);
+    wires_run(&w);
+    assert_int_equal(state_of(&w).requests[MCP_UPSTREAM_ANSWERED], 0);
+    close_all(&w);
 }
 
 /* A server with other options is another server; a failed reload changes nothing. */
@@ -172,10 +227,9 @@ static void test_others(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parked),
-        cmocka_unit_test(test_in_flight),
-        cmocka_unit_test(test_watched),
-        cmocka_unit_test(test_others),
+        cmocka_unit_test(test_parked),  cmocka_unit_test(test_in_flight),
+        cmocka_unit_test(test_watched), cmocka_unit_test(test_others),
+        cmocka_unit_test(test_counts),
     };
     return cmocka_run_group_tests_name("upstream: mounted again", tests, NULL, NULL);
 }
