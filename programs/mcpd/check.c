@@ -79,6 +79,41 @@ static int needs(const config *c, const settings *line, const char *name, const 
     return 2;
 }
 
+static int wrong_value(const config *c, const settings *line, const char *name, const char *why)
+{
+    mcp_error error = {0};
+    snprintf(error.text, sizeof(error.text), "%s", why);
+    check_locate(c, line, name, 0, MCP_EINVAL, &error);
+    if (!error.text[0])
+        return 1;
+    say("--%s: %s", name, why);
+    return 2;
+}
+
+/* Whether a URL has a user, or may have one: a password may not have been encoded. */
+static bool has_user(const char *url)
+{
+    const char *host = url ? strstr(url, "//") : NULL;
+    return host && memchr(host, '@', strcspn(host, "?#"));
+}
+
+/* A URL is printed in the log and by --doctor and --print-config, so it must have no password. */
+static int check_urls(const config *c, const settings *line, const settings *now)
+{
+    const char *const rows[][3] = {{"traces", now->traces, "traces-auth-file"},
+                                   {"decisions", now->decisions, "decisions-auth-file"}};
+    char why[200];
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        snprintf(why, sizeof(why),
+                 "the URL must not contain a user or a password: put the header Authorization into "
+                 "the file of %s, such as \"Basic …\"",
+                 rows[i][2]);
+        if (has_user(rows[i][1]))
+            return wrong_value(c, line, rows[i][0], why);
+    }
+    return 0;
+}
+
 /* Returns what is wrong with --instance-address, or NULL. */
 static const char *wrong_instance(const settings *now)
 {
@@ -97,7 +132,6 @@ static const char *wrong_instance(const settings *now)
 
 static int check_instance(const config *c, const settings *line, const settings *now)
 {
-    mcp_error error = {0};
     const char *wrong = wrong_instance(now);
     if (!now->http.count)
         return needs(c, line, "instance-address", "http");
@@ -105,14 +139,7 @@ static int check_instance(const config *c, const settings *line, const settings 
         return needs(c, line, "instance-address", "seal-key-file");
     if (!wrong && strncmp(now->instance_address, "https:", 6) == 0 && !now->tls_cert)
         return needs(c, line, "instance-address", "tls-cert");
-    if (!wrong)
-        return 0;
-    snprintf(error.text, sizeof(error.text), "%s", wrong);
-    check_locate(c, line, "instance-address", 0, MCP_EINVAL, &error);
-    if (!error.text[0])
-        return 1;
-    say("--%s: %s", "instance-address", wrong);
-    return 2;
+    return wrong ? wrong_value(c, line, "instance-address", wrong) : 0;
 }
 
 /* What needs that all requests of a client come to one process. */
@@ -136,6 +163,9 @@ static int check_workers(const settings *now)
 
 int check_together(const config *c, const settings *line, const settings *now)
 {
+    int status = check_urls(c, line, now);
+    if (status)
+        return status;
     if (!now->http.count && now->tls_cert)
         return needs(c, line, "tls-cert", "http");
     if (!now->http.count && now->tls_key)
@@ -172,7 +202,7 @@ int check_together(const config *c, const settings *line, const settings *now)
         return needs(c, line, "traces-one-in", "traces");
     if (now->share_limits && !now->bus && share_workers(now) <= 1 && now->workers != OPTION_AUTO)
         return needs(c, line, "share-limits", "bus");
-    int status = now->instance_address ? check_instance(c, line, now) : 0;
+    status = now->instance_address ? check_instance(c, line, now) : 0;
     if (status)
         return status;
     if (now->instance_ca_file && !now->instance_address)

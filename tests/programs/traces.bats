@@ -198,6 +198,24 @@ figure_is() { [ "$(figure "$1")" = "$2" ]; }
     done
 }
 
+@test "a user or a password in the URL is refused, and never printed; the other option is the same" {
+    local option user what
+    for option in traces decisions; do
+        for user in ann:hunter2 hunter2 ann:hun/hunter2; do
+            jq -n --arg option $option --arg url "http://$user@127.0.0.1:1/v1/data/x" '{sources: ["docs"], ($option): $url}' > mcpd.json
+            for what in "--$option http://$user@127.0.0.1:1/v1/data/x docs" "--$option htp://$user@x docs" "--config mcpd.json" \
+                "--config mcpd.json --check-config" "--config mcpd.json --doctor" "--config mcpd.json --print-config mcpd"; do
+                run timeout 60 "$MCPD" $what < /dev/null
+                [ "$status" -ne 0 ] || { echo "$what"; return 1; }
+                [[ $output == *"the URL must not contain a user or a password"*"$option-auth-file"* ]] || { echo "$what: $output"; return 1; }
+                [[ $output != *hunter2* ]] || { echo "$what: $output"; return 1; }
+            done
+            [[ $output == *"mcpd.json:"* ]]
+        done
+    done
+    timeout 60 "$MCPD" --traces 'http://127.0.0.1:1/v1?to=a@b' docs < /dev/null
+}
+
 @test "SIGHUP reads the authorization again" {
     echo one > auth
     serve --traces-auth-file auth
