@@ -350,6 +350,7 @@ int doctor_look(const settings *now, offer *o, bool configured)
         doctor_sources(now, o);
         look_at_tools(o);
         look_at_http(now, o);
+        doctor_views(now, o->config);
         bus_look(now);
         decisions_look(now);
     }

@@ -36,6 +36,9 @@ void doctor_sources(const settings *now, offer *o);
 /* Looks at the section oauth: fetches metadata and keys of each issuer. */
 void doctor_oauth(const settings *now, config *c, mcp_loop *loop);
 
+/* Says where each view is, and for which tokens. `c` may be NULL. */
+void doctor_views(const settings *now, const config *c);
+
 /* Lists what each principal would see: with `w`, or as text on stdout if `w` is NULL. */
 int doctor_offer(const settings *now, offer *o, mcp_json_writer *w);
 

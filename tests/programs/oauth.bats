@@ -302,6 +302,18 @@ $status 0" ]
     has "$(read_file a.md "$(token ada 'base deep')")" hello
 }
 
+@test "--doctor says at which path each view is, and which audience a token for it needs" {
+    issuer
+    configure ', "views": {"team": {}, "ops": {"resource": "https://r.example/mcp/ops"}}'
+    run "$MCPD" --config mcpd.json --doctor
+    has "$output" $'\nok      view: /mcp/team, for tokens with the audience https://r.example/mcp or https://r.example/mcp/team\n'
+    has "$output" $'\nok      view: /mcp/ops, for tokens with the audience https://r.example/mcp/ops\n'
+    jq '.oauth.issuers[0].audiences = ["api://x", "api://x/y", "api://x"]' mcpd.json > other.json
+    mv other.json mcpd.json
+    run "$MCPD" --config mcpd.json --doctor --json
+    has "$(jq -r '.findings[].text' <<< "$output")" $'\n/mcp/team, for tokens with the audience api://x or api://x/y\n'
+}
+
 @test "--doctor fetches metadata and keys, and says what to change" {
     issuer
     configure

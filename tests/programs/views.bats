@@ -286,6 +286,7 @@ END
 {"sources": ["docs", "notes"], "views": {"team": {"sources": ["docs"]}, "mine": {"sources": "notes"}}}
 END
     run -0 "$MCPD" --config c.json --doctor
+    [[ "$output" == *'ok      view: --view team'*'ok      view: --view mine'* ]]
     [[ "$output" == *'as stdio:'*'5 resources'*'as stdio in the view team:'*'3 resources'*'as stdio in the view mine:'*'2 resources'* ]]
     run -0 "$MCPD" --config c.json --doctor --view mine --json
     [ "$(jq -c '[.offers[] | [.principal, .view, .resources.count]]' <<<"$output")" = '[["stdio","mine",2]]' ]
