@@ -3,6 +3,7 @@
 #define MCP_MODULE_STATIC
 #include <stdio.h>
 
+#include <common/bundle.h>
 #include <mcp/module.h>
 
 #include "metrics.h"
@@ -10,8 +11,13 @@
 #include "upstream.h"
 #include "upstreams.h"
 
+static uint64_t cost(mcp_str text)
+{
+    return budget_cost(&(budget){.tokens = true}, text);
+}
+
 /* These are global, because the functions of a module get no argument of the program's. */
-static mcp_upstream_group mounted;
+static mcp_upstream_group mounted = {.cost = cost};
 static char summary[400];
 static mcp_upstream_tool_fn *visit;
 static void *visitor;
@@ -215,6 +221,9 @@ static const metric metrics[] = {
     {"mcp_upstream_process_hung_total", "counter",
      "Processes that were ended because they answered neither a request in time nor a ping.",
      OF(hung), .program = true},
+    {"mcp_tool_definition_tokens", "gauge",
+     "Tokens, about, of the names, descriptions and input schemas of the tools of another server.",
+     OF(definitions)},
 };
 
 typedef struct writing {

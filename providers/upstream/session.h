@@ -403,6 +403,14 @@ upstream_ask *upstream_parked_find(const upstream *up, const char *principal, co
 /* Cancels the calls whose callers did not come back in time. */
 void upstream_parked_expire(upstream *up, int64_t now);
 
+/* ---- cost.c ---------------------------------------------------------------------------------- */
+
+/* Returns the cost of the definitions of the tools that are offered, in the list of the caller that gets most; 0 if none is
+ * known. */
+uint64_t upstream_definitions_cost(const upstream *up);
+/* Lets them be measured again, because other tools may be offered now. */
+void upstream_definitions_forget(upstream *up);
+
 /* ---- reload.c -------------------------------------------------------------------------------- */
 
 /* Moves a session from an earlier mount of the same server. Returns whether there was one. */

@@ -75,6 +75,7 @@ void upstream_snapshots_adopt(upstream *up, upstream *from)
     up->snapshot_bytes = from->snapshot_bytes;
     from->snapshots = NULL;
     from->snapshot_bytes = 0;
+    upstream_definitions_forget(up);
 }
 
 static void limit(upstream *up)
@@ -207,6 +208,10 @@ bool upstream_page_put(upstream *up, const upstream_key *key, const mcp_json *va
     bool same = old && old->length == entries.len &&
                 memcmp(old->text.ptr + old->from, entries.ptr, entries.len) == 0;
     upstream_page *p = s && text.len < MOST_BYTES ? make_page(up, key, text, entries) : NULL;
+    if (same && p) {
+        p->measured = old->measured;
+        p->cost = old->cost;
+    }
     if (same)
         drop_page(up, at);
     else if (s)

@@ -14,6 +14,8 @@ typedef struct upstream_page {
     char *cursor;
     mcp_str text;        /* owned */
     size_t from, length; /* the array of entries in `text` */
+    bool measured;
+    uint64_t cost; /* of tools, if it was measured */
 } upstream_page;
 
 struct upstream_snapshot {

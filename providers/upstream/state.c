@@ -95,6 +95,7 @@ static mcp_upstream_state state_of(upstream *up)
     state.name = up->options.name;
     state.prefix = *up->prefix ? up->prefix : up->options.name;
     state.program = up->options.argv != NULL;
+    state.definitions = upstream_definitions_cost(up);
     add_sessions(&state, up);
     for (const upstream *from = upstream_older(up, up); from; from = upstream_older(up, from)) {
         add_counters(&state, &from->totals);

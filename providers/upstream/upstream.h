@@ -63,6 +63,8 @@ typedef struct mcp_upstream_group {
      * the program can call mcp_upstream_remember(). It must not call the server. May be NULL. */
     void (*introduced)(void *user);
     void *user;
+    /* Returns what a text costs a model, for mcp_upstream_state.definitions. NULL: nothing. */
+    uint64_t (*cost)(mcp_str text);
 } mcp_upstream_group;
 
 /* Writes what the servers of the group said about themselves, to each principal, as a value: their
@@ -275,7 +277,7 @@ typedef enum mcp_upstream_limit {
     MCP_UPSTREAM_LIMITS,
 } mcp_upstream_limit;
 
-/* The state of a mounted server. Members of the type uint64_t, except `memory`, are totals since
+/* The state of a mounted server. Members of the type uint64_t, except `memory` and `definitions`, are totals since
  * the server was mounted first; mounting it again with the same options of its connection does not end them. */
 typedef struct mcp_upstream_state {
     size_t size; /* set by the library */
@@ -304,6 +306,9 @@ typedef struct mcp_upstream_state {
      * of those that ended by themselves or did not start */
     uint64_t memory, starts, failures;
     uint64_t hung; /* programs that were ended because they did not answer (call_ms, ping_ms) */
+    /* The cost (mcp_upstream_group.cost) of the names, descriptions and input schemas of its tools that are offered, as it
+     * listed them last: to the caller for whom it is most. 0 before the first list. */
+    uint64_t definitions;
 } mcp_upstream_state;
 
 /* Calls each(state, user) for each server of the group. */

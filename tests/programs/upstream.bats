@@ -252,6 +252,29 @@ END
     hush
 }
 
+@test "/metrics has the tokens of the definitions of tools, as a model gets them" {
+    local tokens='[.tools[] | .name, .description, .inputSchema | tojson |
+        ([explode[] | if . < 128 then 1 else 4 end] | (add + 3) / 4 | floor)] | add'
+    talk legacy "$MCPD" --resource-tools files
+    result tools/list '{}'
+    local all few
+    all=$(jq "$tokens" <<<"$heard")
+    few=$(jq "del(.tools[] | select(.name == \"read_resource\")) | $tokens" <<<"$heard")
+    hush
+    definitions() { curl -s --unix-socket socket http://localhost/metrics | grep '^mcp_tool_definition_tokens'; }
+    jq -n --arg mcpd "\"$MCPD\"" '{args: ["--resource-tools", "files"]} as $args |
+        {http: "unix:socket", stdio: true, sources: ["own", {module: "mcp", source: $mcpd, name: "up", options: $args},
+            {module: "mcp", source: $mcpd, name: "few", options: ($args + {hide_tools: ["read_resource"]})}]}' >mcpd.json
+    talk modern "$MCPD" --config mcpd.json
+    result resources/list '{}' # now it listens
+    [ "$(definitions)" = $'mcp_tool_definition_tokens{source="mcp+up:"} 0\nmcp_tool_definition_tokens{source="mcp+few:"} 0' ]
+    result tools/list '{}'
+    [ "$all" -gt 500 ] && [ "$few" -lt "$all" ]
+    [ "$(definitions)" = "mcp_tool_definition_tokens{source=\"mcp+up:\"} $all
+mcp_tool_definition_tokens{source=\"mcp+few:\"} $few" ]
+    hush
+}
+
 @test "counts of another server go on after a reload, unless it is reached in another way" {
     configure() { # IDLE_MS ENVIRONMENT
         jq -n --arg mcpd "$MCPD" --argjson idle "$1" --arg env "$2" '{http: "unix:socket", stdio: true,

@@ -24,6 +24,7 @@ static const struct {
     {"mcp_configuration_timestamp_seconds", LEAST},
     {"mcp_certificate_expiry_timestamp_seconds", LEAST},
     {"mcp_stream_oldest_seconds", MOST},
+    {"mcp_tool_definition_tokens", MOST},
 };
 
 typedef struct sample {

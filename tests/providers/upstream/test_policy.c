@@ -334,6 +334,64 @@ static void test_rate_of_unknown(void **state)
     close_all(&w);
 }
 
+static char measured[4096];
+static size_t n_measured;
+
+/* The cost of a text is its length. */
+static uint64_t cost_of(mcp_str text)
+{
+    size_t len = strlen(measured);
+    n_measured++;
+    snprintf(measured + len, sizeof(measured) - len, "%.*s\n", (int)text.len, text.ptr);
+    return text.len;
+}
+
+static uint64_t definitions(const wires *w)
+{
+    mcp_upstream_state state;
+    measured[0] = '\0';
+    n_measured = 0;
+    mcp_upstream_each(&w->group, on_state, &state);
+    return state.definitions;
+}
+
+/* The definitions of the tools that are offered are measured when somebody asks, once as long as they stay the same. */
+static void test_definitions(void **state)
+{
+    (void)state;
+    static wires w;
+    static const char *const hidden[] = {"link", "c*", NULL};
+    mcp_upstream_options policy = changed;
+    policy.hide_tools = hidden;
+    w = (wires){.policy = policy, .rebuilt = true};
+    assert_int_equal(wires_open(&w, other_new()), MCP_OK);
+    assert_int_equal(wires_peer(&w, w.front, "ann"), MCP_OK);
+    w.group.cost = cost_of;
+    assert_int_equal(definitions(&w), 0);
+    wires_ask(&w, "tools/list", "");
+    uint64_t all = definitions(&w);
+    size_t n = n_measured;
+    assert_int_equal(all, strlen(measured) - n); /* without the ends of lines */
+    wires_has(measured, "\"a\"\nnew text\n{");
+    wires_has(measured, "\"get.c\"\n\"old text\"\n{");
+    lacks(measured, "link");
+    lacks(measured, "title");
+    wires_ask(&w, "tools/list", "");
+    assert_int_equal(definitions(&w), all);
+    assert_int_equal(n_measured, 0);
+    mcp_server_add_tool(w.other, MCP_OPTIONS(mcp_tool, .name = "more", .call = link_to), NULL,
+                        NULL);
+    wires_ask(&w, "tools/list", "");
+    assert_int_equal(definitions(&w), all + strlen("\"more\"") + strlen("{\"type\":\"object\"}"));
+    wires_has(measured, "\"more\"\n{\"type\":\"object\"}\n");
+    w.policy.hide_tools = NULL;
+    assert_int_equal(mcp_server_rebuild(w.front, wires_mount, &w, NULL), MCP_OK);
+    wires_run(&w);
+    assert_true(definitions(&w) > all);
+    wires_has(measured, "\"link\"");
+    close_all(&w);
+}
+
 /* Names that cannot be given, and pairs of items that would have the same one. */
 static void test_checks(void **state)
 {
@@ -412,10 +470,11 @@ static void test_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_names),  cmocka_unit_test(test_texts),
-        cmocka_unit_test(test_hidden), cmocka_unit_test(test_only),
-        cmocka_unit_test(test_checks), cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_rates),  cmocka_unit_test(test_rate_of_unknown),
+        cmocka_unit_test(test_names),       cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_hidden),      cmocka_unit_test(test_only),
+        cmocka_unit_test(test_checks),      cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_rates),       cmocka_unit_test(test_rate_of_unknown),
+        cmocka_unit_test(test_definitions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
