@@ -132,7 +132,7 @@ static void hidden(void **state)
     char *lengthy = malloc(5000);
     int n = snprintf(lengthy, 5000, "%smcp_tool_calls_total{tool=\"", head);
     memset(lengthy + n, 'x', 4000);
-    strcpy(lengthy + n + 4000, "\"} 1\n");
+    snprintf(lengthy + n + 4000, 8, "\"} 1\n");
     const char *const endless[] = {own, lengthy};
     expect_sum(endless, 2, &(merge_filter){.may = visible}, own);
     free(lengthy);
