@@ -52,7 +52,7 @@ static const char by_either[] =
     "its URI, with resources/read or read_resource.";
 static const char how_to_files[] =
     " Parts of a large file:" COMMON_FILE_FORMS " added to its URI; lines count from 1. More of "
-    "a folder's listing:" COMMON_FOLDER_FORMS ", too.";
+    "a folder's listing:" COMMON_FOLDER_FORMS " too.";
 static const char how_to_modules[] =
     " For other URIs that can be read, see resources/templates/list";
 

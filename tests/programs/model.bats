@@ -25,7 +25,9 @@
     cd "$BATS_TEST_TMPDIR"
     printf '%s\n' '{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}' \
         '{"jsonrpc":"2.0","method":"notifications/initialized"}' '{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}' |
-        "$MCPD" --resource-tools ledger git:ledger sqlite:orders.db | jq -c 'select(.id == 1).result.tools | map({name, description, inputSchema})' >tools
+        "$MCPD" --resource-tools ledger git:ledger sqlite:orders.db >answers
+    jq -c 'select(.id == 1).result.tools | map({name, description, inputSchema})' answers >tools
+    [[ $(jq -r 'select(.id == "i").result.instructions' answers) != *,[,.]* ]]
     [ "$(jq length tools)" = 5 ]
     [ "$(wc -c <tools)" -le 5500 ]
 }
