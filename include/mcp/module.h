@@ -157,9 +157,10 @@ typedef struct mcp_module {
      * version, the first request for the source finds these mistakes. */
     int (*look)(const char *source, const mcp_json *options, const char *name, mcp_error *error);
 
-    /* What a model may do with a source, for the instructions of a server: URI templates without
-     * the prefix of the source, separated by ", ", about three of them. If this is NULL, or beyond
-     * `size`, the instructions name only the prefix. */
+    /* What a model may do with a source, for the instructions of a server: the URIs and URI
+     * templates that are needed most, without the prefix of the source, separated by ", ". Each
+     * conversation pays for them. If this is NULL, or beyond `size`, the instructions name only the
+     * prefix. */
     const char *uses;
 } mcp_module;
 

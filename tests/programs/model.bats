@@ -11,6 +11,16 @@
     [ "$(sed -n 's/.*instructions, \([0-9]*\) tokens/\1/p' out)" -le 300 ]
 }
 
+@test "what the instructions name is read without a list of templates first" {
+    [ -e "$MCP_BUILD_DIR/programs/lib/mcp/git.so" ] || skip "built without the module git"
+    for task in git-removed git-search; do
+        "$MCP_SOURCE_DIR/tests/model/run" --kinds git --task $task --least 1 --most 300 "$MCPD" >out || {
+            cat out
+            return 1
+        }
+    done
+}
+
 @test "coding tasks, by the tools that write alone" {
     "$MCP_SOURCE_DIR/tests/model/edits" --saves 20 "$MCPD" >out 2>&1 || {
         cat out
