@@ -7,21 +7,24 @@
 
 declare -A versions=([sdk1]=mcp==1.30.0 [sdk2]=mcp==2.3.0 [fastmcp2]=fastmcp==2.14.7 [fastmcp3]=fastmcp==3.4.10
     [fastmcp4]=fastmcp==4.1.2 [otlp]=opentelemetry-proto==1.45.2)
+declare -A alone=() # a package more, without those that it names
 
 skip() { echo "skipped: $*"; exit 77; }
 
-# Sets $python to the interpreter of a virtual environment with exactly the packages of the peer.
+# Sets $python to the interpreter of a virtual environment with exactly the packages of the peer, made by $interpreter.
 prepare_python() {
-    local wanted=${versions[$peer]} stamp=$dir/$peer/requirements
+    local wanted=${versions[$peer]} last=${alone[$peer]:-} stamp=$dir/$peer/requirements
     exec 7>"$dir/$peer.lock"
     flock 7
-    if [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ]; then
+    if [ "$(cat "$stamp" 2>/dev/null)" != "$wanted${last:+ $last}" ]; then
         rm -rf "${dir:?}/$peer"
-        python3 -m venv "$dir/$peer" >"$dir/$peer.log" 2>&1 || skip "python3 -m venv does not work: see $dir/$peer.log"
+        "${interpreter:-python3}" -m venv "$dir/$peer" >"$dir/$peer.log" 2>&1 || skip "python3 -m venv does not work: see $dir/$peer.log"
         # shellcheck disable=SC2086 # several packages
         "$dir/$peer/bin/pip" install -q --disable-pip-version-check $wanted >"$dir/$peer.log" 2>&1 ||
             skip "pip cannot install $wanted: see $dir/$peer.log"
-        echo "$wanted" >"$stamp"
+        [ -z "$last" ] || "$dir/$peer/bin/pip" install -q --disable-pip-version-check --no-deps "$last" >"$dir/$peer.log" 2>&1 ||
+            skip "pip cannot install $last: see $dir/$peer.log"
+        echo "$wanted${last:+ $last}" >"$stamp"
     fi
     exec 7>&-
     python=$dir/$peer/bin/python
