@@ -13,14 +13,15 @@ STRUCTURED = ("claude-code", "Visual Studio Code")  # show a model the structure
 class Server:
     """A server over stdio, of the revision that most hosts have."""
 
-    def __init__(self, command, environment, client):
+    def __init__(self, command, environment, client, stderr=None):
         self.alone = client in STRUCTURED
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr, env=environment)
         self.last, self.rest = 0, b""
         hello = self.ask("initialize", protocolVersion="2025-11-25", capabilities={},
                          clientInfo={"name": client, "version": "1"})
         self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
         self.instructions = hello.get("instructions", "")
+        self.version = hello.get("serverInfo", {}).get("version", "")
         self.tools = self.ask("tools/list")["tools"]
 
     def send(self, message):
@@ -47,7 +48,11 @@ class Server:
 
     def close(self):
         self.process.stdin.close()
-        self.process.wait()
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
 
 
 def seen(item):
@@ -58,3 +63,23 @@ def seen(item):
         return f"[{item['mimeType']}]", 4 * PICTURE
     text = json.dumps(item, ensure_ascii=False, separators=(",", ":"))
     return text, len(text)
+
+
+def tokens_of(characters):
+    return (characters + 3) // 4
+
+
+def shown(result, alone):
+    """The texts that a model is shown of a result, and how many tokens they are. Hosts with `alone` show the structured content alone."""
+    structured = result.get("structuredContent")
+    parts = [seen(item) for item in ([] if alone and structured is not None else result.get("content", []))]
+    if structured is not None:
+        text = json.dumps(structured, ensure_ascii=False, separators=(",", ":"))
+        parts.append((text, len(text)))
+    return [text for text, _ in parts], tokens_of(sum(n for _, n in parts))
+
+
+def tools_of(server, *members):
+    """The tokens of the list of tools, or of these members of its entries."""
+    tools = [{k: v for k, v in tool.items() if not members or k in members} for tool in server.tools]
+    return len(json.dumps(tools, ensure_ascii=False, separators=(",", ":"))) // 4
