@@ -41,3 +41,10 @@
     [ "$(jq length tools)" = 5 ]
     [ "$(wc -c <tools)" -le 5500 ]
 }
+
+@test "the answers in docs/tools.md are those of the tools" {
+    for module in git sqlite; do
+        [ -e "$MCP_BUILD_DIR/programs/lib/mcp/$module.so" ] || skip "built without the module $module"
+    done
+    "$MCP_SOURCE_DIR/tests/model/answers" --check "$MCPD"
+}
