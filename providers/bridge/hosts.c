@@ -4,7 +4,7 @@
  * A client is listed if its source code, a published trace, or the community's index of clients
  * (github.com/apify/mcp-client-capabilities) documents its clientInfo.name and shows that it lists
  * tools but not resources. A wrong entry gives the client's user four unnecessary tools. For a
- * missing entry there is --resource-tools.
+ * missing entry there is --resource-tools. docs/tools.md has all of them in a table.
  */
 #include "tools.h"
 

@@ -48,3 +48,37 @@
     done
     "$MCP_SOURCE_DIR/tests/model/answers" --check "$MCPD"
 }
+
+# The rows of the section about clients in docs/tools.md: a name, a tab, yes or no, a tab, what the client shows.
+clients() {
+    sed -n '/^## Clients/,/^## One/s/^| \(`.*\) | .* | \(yes\|no\)\b.* | \(.*\) | .* |$/\1\t\2\t\3/p' "$MCP_SOURCE_DIR/docs/tools.md" |
+        awk -F '\t' -v OFS='\t' '{ n = split($1, names, /`, `|`/); for (i = 2; i < n; i++) print names[i], $2, $3 }'
+}
+
+@test "clients get the tools and the form that docs/tools.md says" {
+    cd "$BATS_TEST_TMPDIR"
+    mkdir files
+    echo text >files/a.txt
+    clients >listed
+    printf 'another\tno\tnot known\n' >>listed
+    while IFS=$'\t' read -r name tools shows; do
+        [[ $shows = 'structured content alone' || $shows = 'not known' ]]
+        for option in '' --resource-tools; do
+            jq -nc --arg name "$name" '(1, 2, 3) | {jsonrpc: "2.0", id: ., method: ["initialize", "tools/list", "tools/call"][. - 1], params: [
+                {protocolVersion: "2025-11-25", capabilities: {}, clientInfo: {name: $name, version: "1"}}, {},
+                {name: "list_resources", arguments: {}}][. - 1]}' |
+                sed '1a {"jsonrpc":"2.0","method":"notifications/initialized"}' | "$MCPD" $option files >"answers$option" 2>errors
+        done
+        is() { [ "$(jq -cs "$1" "$2")" = "$3" ] || { echo "$name: $1: $(cat "$2")"; return 1; }; }
+        is 'any(.id == 2 and (.result.tools | any(.name == "list_resources")))' answers "$([ $tools = yes ] && echo true || echo false)"
+        is 'any(.id == 3 and (.result.content[0].text | contains("a.txt")))' answers--resource-tools \
+            "$([ "$shows" = 'not known' ] && echo true || echo false)"
+        is 'any(.id == 3 and (.result.structuredContent | tostring | contains("a.txt")))' answers--resource-tools true
+    done <listed
+    # No name of the code is missing in the table.
+    cut -f 1 listed | sort >names
+    sed -n '/names\[\]\|structured\[\]/,/^};/p' "$MCP_SOURCE_DIR"/providers/{bridge/hosts,common/structured}.c | sed 's:/\*.*\*/::; s:/\*.*::' |
+        grep -o '"[^"]*"' | tr -d '"' | sort >known
+    [ -s known ]
+    diff known <(grep -vx another names)
+}
