@@ -491,6 +491,7 @@ int bridge_walk_run(bridge_walk *w)
         common_buffer_init(buffers[i], alloc);
     w->began = w->slice = search_now();
     w->rc = search_results_init(&w->results, alloc);
+    w->results.structured = w->structured;
     mcp_json_begin_object(w->results.json);
     mcp_json_key(w->results.json, w->tool == BRIDGE_SEARCH ? "files" : "entries");
     mcp_json_begin_array(w->results.json);

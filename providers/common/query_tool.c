@@ -167,13 +167,10 @@ size_t common_query_tool_value(size_t bytes, size_t n, size_t most)
 
 size_t common_query_tool_size(mcp_str value, size_t longest)
 {
-    enum { AROUND = 3 /* quotes and comma */, CONTROL = 6 /* \u0000 */, OBJECT = 50 };
-    size_t size = AROUND + (value.len > longest ? OBJECT : 0);
-    for (size_t i = 0; i < value.len && i < longest; i++) {
-        unsigned char c = (unsigned char)value.ptr[i];
-        size += c < ' ' ? CONTROL : c == '"' || c == '\\' ? 2 : 1;
-    }
-    return size;
+    enum { AROUND = 3 /* quotes and comma */, OBJECT = 50 };
+    bool cut = value.len > longest;
+    size_t around = cut ? AROUND + OBJECT : AROUND;
+    return around + common_json_bytes((mcp_str){value.ptr, cut ? longest : value.len});
 }
 
 /* ---- replies --------------------------------------------------------------------------------- */

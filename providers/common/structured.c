@@ -25,3 +25,14 @@ size_t common_answer_bytes(const mcp_json *arguments, size_t usual)
         return usual * BYTES;
     return (size_t)(n < LEAST ? LEAST : n < MOST ? n : MOST) * BYTES;
 }
+
+size_t common_json_bytes(mcp_str text)
+{
+    enum { CONTROL = 6 /* \u0000 */ };
+    size_t size = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char c = (unsigned char)text.ptr[i];
+        size += c < ' ' ? CONTROL : c == '"' || c == '\\' ? 2 : 1;
+    }
+    return size;
+}

@@ -13,4 +13,7 @@ bool common_reads_structured(const mcp_request *req);
  * small or too large is the nearest one. A token counts as four bytes. */
 size_t common_answer_bytes(const mcp_json *arguments, size_t usual);
 
+/* Returns how many bytes a text has in JSON, at most, without its quotes. */
+size_t common_json_bytes(mcp_str text);
+
 #endif

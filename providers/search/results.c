@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "glob.h"
+#include "structured.h"
 #include "text.h"
 
 enum {
@@ -81,6 +82,13 @@ void search_results_free(search_results *r)
 bool search_is_full(const search_results *r, const search_query *q)
 {
     return r->count >= q->limit || (q->most && r->count && r->bytes >= q->most);
+}
+
+/* What is shown besides the JSON counts, if it is shown. */
+static void count_text(search_results *r, size_t bytes)
+{
+    if (!r->structured)
+        r->bytes += bytes;
 }
 
 /* ---- strings --------------------------------------------------------------------------------- */
@@ -166,13 +174,14 @@ int search_put_entry(search_results *r, const search_entry *e)
     for (size_t i = 0; i < sizeof(members) / sizeof(*members); i++)
         if (members[i].text.len) {
             mcp_json_put_str(w, members[i].key, members[i].text);
-            r->bytes += members[i].text.len + sizeof("\"description\":\"\",");
+            r->bytes += common_json_bytes(members[i].text) + sizeof("\"description\":\"\",");
         }
     mcp_json_end(w);
     r->count++;
     size_t before = r->text.len;
     int rc = put_line(&r->text, e);
-    r->bytes += r->text.len - before + e->uri.len + ENTRY_BYTES;
+    r->bytes += e->uri.len + ENTRY_BYTES;
+    count_text(r, r->text.len - before);
     return rc;
 }
 
@@ -201,7 +210,8 @@ static int put_match(search_results *r, size_t number, mcp_str line, size_t matc
     mcp_json_put_uint(r->json, "line", number);
     mcp_json_put_str(r->json, "text", text);
     mcp_json_end(r->json);
-    r->bytes += (size_t)n + 2 * text.len + MATCH_BYTES;
+    r->bytes += common_json_bytes(text) + MATCH_BYTES;
+    count_text(r, (size_t)n + text.len);
     int rc = common_buffer_append(&r->text, head, (size_t)n);
     if (rc == MCP_OK)
         rc = common_buffer_append(&r->text, text.ptr, text.len);
@@ -220,7 +230,8 @@ static int begin_item(search_results *r, const search_text *t)
         rc = put_str(&r->text, t->uri);
     if (rc != MCP_OK)
         return rc;
-    r->bytes += 3 * t->uri.len + t->name.len + t->mime_type.len + ITEM_BYTES;
+    r->bytes += t->uri.len + ITEM_BYTES;
+    count_text(r, 2 * t->uri.len + t->name.len + t->mime_type.len);
     mcp_json_begin_object(r->json);
     mcp_json_put_str(r->json, "uri", t->uri);
     mcp_json_put_array(r->json, "matches");

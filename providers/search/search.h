@@ -62,6 +62,7 @@ typedef struct search_results {
                          * shown, each followed by NUL */
     size_t count;       /* number of entries, or of lines */
     size_t bytes;       /* of the answer: text, JSON and links, estimated */
+    bool structured;    /* only the JSON is shown, and counts */
     size_t searched, skipped[SEARCH_SKIPS];
     size_t values;      /* long values in rows, of which the rows have only the URI */
     common_buffer ends; /* where the search of a resource ended before its end: the URIs of the

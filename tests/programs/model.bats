@@ -42,6 +42,34 @@
     [ "$(wc -c <tools)" -le 5500 ]
 }
 
+# shown CLIENT CALL: prints the bytes of what is shown of an answer.
+shown() {
+    jq -nc --arg client "$1" --argjson call "$2" '(1, 2) | {jsonrpc: "2.0", id: ., method: ["initialize", "tools/call"][. - 1], params: [
+        {protocolVersion: "2025-11-25", capabilities: {}, clientInfo: {name: $client, version: "1"}}, $call][. - 1]}' |
+        sed '1a {"jsonrpc":"2.0","method":"notifications/initialized"}' | "$MCPD" --resource-tools files 2>errors |
+        jq --arg client "$1" 'select(.id == 2).result | (.structuredContent | tojson | utf8bytelength) +
+            if $client == "claude-code" then 0 else [.content[].text // "" | utf8bytelength] | add end'
+}
+
+@test "an answer is as large as it may be, whatever characters it has, in the form that is shown" {
+    cd "$BATS_TEST_TMPDIR"
+    mkdir files
+    python3 - <<'END'
+for name, text in {"plain": "x", "quotes": '"', "controls": "\1"}.items():
+    open(f"files/{name}.txt", "w").write("".join(f"{name} {n} {text * 60}\n" for n in range(500)))
+for n in range(500):
+    open(f"files/number-{n}", "w").close()
+END
+    for client in model claude-code; do
+        for query in plain quotes controls number; do
+            call='{"name":"search_resources","arguments":{"query":"'$query'","limit":1000,"per_file":1000,"max_tokens":1000}}'
+            [ $query != number ] || call='{"name":"list_resources","arguments":{"limit":1000,"max_tokens":1000}}'
+            size=$(shown $client "$call")
+            [ "$size" -gt 3000 ] && [ "$size" -lt 5000 ] || { echo "$client: $query: $size"; return 1; }
+        done
+    done
+}
+
 @test "the answers in docs/tools.md are those of the tools" {
     for module in git sqlite; do
         [ -e "$MCP_BUILD_DIR/programs/lib/mcp/$module.so" ] || skip "built without the module $module"
