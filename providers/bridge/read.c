@@ -21,17 +21,20 @@
 #include "file_parts.h"
 #include "names.h"
 #include "near.h"
+#include "text.h"
 
 enum {
     MOST_BYTES = 4 << 20, /* limit for pictures, which a host has to process in one message */
     USUAL_LINE = 64,      /* bytes, for the number of lines of a huge file that are read */
     LINES_BEFORE = 20,    /* shown before the line of a name like a.c:120, and after it */
+    ONE_MORE = 4,         /* bytes beyond the answer, which show that a text goes on */
 };
 
 typedef enum step {
     AT_RESOURCE = 0, /* reading the resource, with the arguments as parameters */
     AT_WHOLE,        /* reading it without them: this tool cuts it */
-    AT_BEGIN,        /* reading the next lines of a file that is larger than any answer */
+    AT_BYTES,        /* reading as many bytes as fit of a file that is larger than any answer */
+    AT_LINES,        /* the same as lines, because the bytes are not UTF-8 */
     AT_FOLDER,       /* reading the folder that a missing resource would be in */
     AT_LIST,         /* nothing similar was found there: reading the first page of the list */
     AT_NAME,         /* reading each URI that a name may mean */
@@ -54,6 +57,7 @@ typedef struct reading {
     bool as_text;             /* the URI has format=text now, because its JSON is too large */
     bool only_json;           /* it does not have this form */
     int64_t size;             /* of a huge file */
+    uint64_t from, length;    /* the bytes that are read of it */
     bool converted;           /* the text is not the resource's bytes, which an offset counts */
     common_ask ask;
     common_near near;
@@ -137,6 +141,12 @@ static int put_next(reading *r, const char *member, uint64_t at, const char *res
     return rc;
 }
 
+/* Returns whether a part of a huge file is read, after which there is more. */
+static bool is_part(const reading *r)
+{
+    return r->step == AT_BYTES || r->step == AT_LINES;
+}
+
 /* The text was cut after a line. */
 static int put_next_line(reading *r, const bridge_cut *c)
 {
@@ -144,7 +154,7 @@ static int put_next_line(reading *r, const bridge_cut *c)
     uint64_t before = !local && number(r, "line") ? number(r, "line") - 1 : 0;
     uint64_t first = before + c->first, last = before + c->last, lines = number(r, "lines");
     uint64_t left = lines ? lines - (last - first + 1) : 0, total = before + c->total;
-    if (r->step == AT_BEGIN)
+    if (is_part(r))
         return put_next(r, "line", last + 1, "lines", left,
                         "Lines %llu to %llu of a file of %lld bytes", (unsigned long long)first,
                         (unsigned long long)last, (long long)r->size);
@@ -158,7 +168,7 @@ static int put_next_line(reading *r, const bridge_cut *c)
 /* The text was cut within a line, or begins at an offset. */
 static int put_next_byte(reading *r, const bridge_cut *c, mcp_str whole)
 {
-    uint64_t from = r->step == AT_WHOLE ? 0 : number(r, "offset");
+    uint64_t from = r->step == AT_WHOLE ? 0 : r->step == AT_BYTES ? r->from : number(r, "offset");
     uint64_t begin = from + (size_t)(c->text.ptr - whole.ptr), end = begin + c->text.len;
     uint64_t length = number(r, "length");
     uint64_t wanted = number(r, "offset") + length;
@@ -171,16 +181,37 @@ static int put_next_byte(reading *r, const bridge_cut *c, mcp_str whole)
     if (!by_line)
         return put_next(r, "offset", end, "length", length && wanted > end ? wanted - end : 0,
                         "Bytes %llu to %llu", (unsigned long long)begin, (unsigned long long)end);
+    if (r->step == AT_BYTES)
+        return put_next(r, "offset", end, NULL, 0,
+                        "Line %llu has more than an answer: bytes %llu to %llu of the file; the "
+                        "next one is line %llu",
+                        (unsigned long long)number(r, "line"), (unsigned long long)begin,
+                        (unsigned long long)end, (unsigned long long)number(r, "line") + 1);
     return put_next(r, "line", number(r, "line") + c->last, NULL, 0,
                     "Line %llu has more than an answer: only its first %zu bytes",
                     (unsigned long long)(number(r, "line") + c->last - 1), c->text.len);
 }
 
+/* The last lines are larger than any answer. */
+static int put_tail_hint(reading *r, const bridge_cut *c, mcp_str whole)
+{
+    uint64_t begin = r->from + (size_t)(c->text.ptr - whole.ptr), lines = c->last - c->first + 1;
+    return mcp_reply_textf(r->req,
+                           "Only the last %llu of these lines, from byte %llu on%s, of a file of "
+                           "%lld bytes. For what is before them, set offset and length.",
+                           (unsigned long long)lines, (unsigned long long)begin,
+                           c->within ? " (within a line)" : "", (long long)r->size);
+}
+
 static int put_hint(reading *r, const bridge_cut *c, mcp_str whole)
 {
     uint64_t shown = c->last - c->first + 1;
-    if (r->step == AT_BEGIN && !c->more) /* huge: there is more than was read */
+    if (r->step == AT_BYTES && number(r, "tail"))
+        return put_tail_hint(r, c, whole);
+    if (is_part(r) && !c->within && !number(r, "offset")) /* there is more than was read */
         return put_next_line(r, c);
+    if (r->step == AT_BYTES)
+        return put_next_byte(r, c, whole);
     if (r->line && c->text.len && !c->more)
         return mcp_reply_textf(r->req, "Lines %llu to %llu of %.*s.",
                                (unsigned long long)number(r, "line"),
@@ -220,12 +251,26 @@ static void cut(const reading *r, mcp_str text, bridge_cut *c)
                          r->most, c);
 }
 
+/* Returns the text without the part of a line at its end, or with `tail` at its beginning, unless this is
+ * all of it. */
+static mcp_str whole_lines(reading *r, mcp_str text, bool tail)
+{
+    const char *lf = tail ? memchr(text.ptr, '\n', text.len) : memrchr(text.ptr, '\n', text.len);
+    if (!lf || (tail && (!r->from || lf + 1 == text.ptr + text.len)))
+        return text;
+    size_t len = (size_t)(lf + 1 - text.ptr);
+    r->from += tail ? len : 0;
+    return tail ? (mcp_str){text.ptr + len, text.len - len} : (mcp_str){text.ptr, len};
+}
+
 /* With several contents, each is preceded by its URI. */
 static int put_text(reading *r, const mcp_json *content, mcp_str text, bool several)
 {
     mcp_str uri = mcp_json_string(mcp_json_get(content, "uri"));
     bridge_cut c;
     int rc = MCP_OK;
+    if (r->step == AT_BYTES && (number(r, "tail") || !number(r, "offset")))
+        text = whole_lines(r, text, number(r, "tail") != 0);
     if (several)
         rc = mcp_reply_textf(r->req, "%.*s:", (int)uri.len, uri.ptr ? uri.ptr : "");
     cut(r, text, &c);
@@ -349,8 +394,34 @@ static int put_version(reading *r, const mcp_json *content)
                                                  .text = mcp_str_from(text), .meta = meta));
 }
 
+/* Puts the bytes of a part of a file, which may begin or end within a character. Returns MCP_EPARSE if they
+ * are no text. */
+static int put_part(reading *r, const mcp_json *content, bool puts)
+{
+    mcp_str blob = mcp_json_string(mcp_json_get(content, "blob"));
+    size_t len = blob.len / 4 * 3;
+    char *bytes = common_alloc(&r->all->alloc, len + 1);
+    if (!bytes)
+        return MCP_ENOMEM;
+    int rc = mcp_base64_decode(bytes, blob, &len);
+    mcp_str text = common_text_whole((mcp_str){bytes, rc == MCP_OK ? len : 0});
+    if (rc == MCP_OK && !common_text_check(text))
+        rc = MCP_EPARSE;
+    if (rc == MCP_OK && puts) {
+        r->from += (size_t)(text.ptr - bytes);
+        rc = put_text(r, content, text, false);
+    }
+    common_release(&r->all->alloc, bytes);
+    return rc;
+}
+
 static int put_content(reading *r, const mcp_json *content, bool several)
 {
+    if (r->step == AT_BYTES && mcp_json_get(content, "blob") && !charset_of(r).len) {
+        int rc = put_part(r, content, true);
+        if (rc != MCP_EPARSE)
+            return rc;
+    }
     mcp_str type = mcp_json_string(mcp_json_get(content, "mimeType"));
     r->converted = type.len && memmem(type.ptr, type.len, ";charset=utf-16", 15);
     if (mcp_json_get(content, "blob"))
@@ -407,8 +478,17 @@ static bool is_huge(reading *r)
 {
     const mcp_json *data = mcp_json_get(r->ask.error, "data");
     r->size = mcp_json_int(mcp_json_get(data, "size"), 0);
-    return mcp_json_get(data, "limit") && is_file(r) && !memchr(r->uri.ptr, '?', r->uri.len) &&
-           !number(r, "tail") && !number(r, "offset") && !number(r, "length");
+    r->from = (uint64_t)mcp_json_int(mcp_json_get(data, "offset"), 0);
+    r->length = (uint64_t)mcp_json_int(mcp_json_get(data, "limit"), 0);
+    return r->length && is_file(r) && !memchr(r->uri.ptr, '?', r->uri.len) && !number(r, "length");
+}
+
+/* Returns whether the bytes of a huge file have to be read as lines, because they are not UTF-8. */
+static bool is_no_text(reading *r)
+{
+    const mcp_json *content = mcp_json_at(mcp_json_get(r->ask.result, "contents"), 0);
+    return r->step == AT_BYTES && mcp_json_get(content, "blob") && !number(r, "tail") &&
+           !number(r, "offset") && put_part(r, content, false) == MCP_EPARSE;
 }
 
 /* Returns whether the answer is JSON that has to be cut. */
@@ -517,8 +597,28 @@ static int set_asked(reading *r, bool parts_too)
     return MCP_OK;
 }
 
+/* Sets the bytes of a huge file that fit, from its line or offset on, or up to its end. */
+static int set_bytes(reading *r)
+{
+    uint64_t most = r->most + ONE_MORE, size = (uint64_t)r->size;
+    char *to = mcp_request_alloc(r->req, r->uri.len + PARTS_ROOM);
+    if (!to)
+        return MCP_ENOMEM;
+    r->length = r->length < most ? r->length : most;
+    if (number(r, "offset"))
+        r->from = number(r, "offset");
+    if (number(r, "tail"))
+        r->from = size > r->length ? size - r->length : 0;
+    memcpy(to, r->uri.ptr, r->uri.len);
+    to[r->uri.len] = 0;
+    add_part(to, "offset", r->from);
+    add_part(to, "length", r->length);
+    r->asked = mcp_str_from(to);
+    return MCP_OK;
+}
+
 /* Sets the next lines of a huge file, as many as usually fit. */
-static int set_begin(reading *r)
+static int set_lines(reading *r)
 {
     uint64_t lines = r->most / USUAL_LINE + 1, wanted = number(r, "lines");
     char *to = mcp_request_alloc(r->req, r->uri.len + PARTS_ROOM);
@@ -611,6 +711,8 @@ static int reply(reading *r)
 static int ask_again(reading *r)
 {
     int rc;
+    if (r->ask.rc == MCP_OK && is_no_text(r))
+        return (rc = set_lines(r)) == MCP_OK ? ask(r, AT_LINES) : rc;
     if (r->ask.rc != MCP_OK || r->step > AT_WHOLE)
         return MCP_ENOTFOUND;
     if (r->as_text && r->ask.error)
@@ -618,7 +720,7 @@ static int ask_again(reading *r)
     if (r->step == AT_RESOURCE && knows_no_lines(r))
         return (rc = set_asked(r, false)) == MCP_OK ? ask(r, AT_WHOLE) : rc;
     if (r->step == AT_RESOURCE && is_huge(r))
-        return (rc = set_begin(r)) == MCP_OK ? ask(r, AT_BEGIN) : rc;
+        return (rc = set_bytes(r)) == MCP_OK ? ask(r, AT_BYTES) : rc;
     if (!r->as_text && is_large_json(r))
         return (rc = set_text(r, true)) == MCP_OK ? ask(r, r->step) : rc;
     return MCP_ENOTFOUND;

@@ -29,19 +29,35 @@ static size_t sequence(const unsigned char *p, size_t left)
     return 0;
 }
 
+/* Returns how many of the first bytes are known to be ASCII. Most texts are, so several words are compared
+ * at once. */
+static size_t ascii(const unsigned char *p, size_t len)
+{
+    static const uint64_t others = 0x8080808080808080u;
+    uint64_t words[4];
+    size_t at = 0;
+    for (; len - at >= sizeof(words); at += sizeof(words)) {
+        memcpy(words, p + at, sizeof(words));
+        if ((words[0] | words[1] | words[2] | words[3]) & others)
+            break;
+    }
+    for (; len - at >= sizeof(*words); at += sizeof(*words)) {
+        memcpy(words, p + at, sizeof(*words));
+        if (*words & others)
+            break;
+    }
+    return at;
+}
+
 bool common_text_utf8(mcp_str bytes)
 {
     const unsigned char *p = (const unsigned char *)bytes.ptr;
     size_t at = 0;
     while (at < bytes.len) {
-        uint64_t word;
-        if (bytes.len - at >= sizeof(word)) {
-            memcpy(&word, p + at, sizeof(word));
-            if ((word & 0x8080808080808080u) == 0) {
-                at += sizeof(word);
-                continue;
-            }
-        }
+        if (p[at] < 0x80)
+            at += ascii(p + at, bytes.len - at);
+        if (at == bytes.len)
+            break;
         size_t len = p[at] < 0x80 ? 1 : sequence(p + at, bytes.len - at);
         if (len == 0)
             return false;
@@ -55,6 +71,39 @@ bool common_text_check(mcp_str bytes)
     if (bytes.len && memchr(bytes.ptr, '\0', bytes.len))
         return false;
     return common_text_utf8(bytes);
+}
+
+/* Compilers add the bytes of a block at once, because their sum fits in a byte. */
+size_t common_text_feeds(mcp_str text)
+{
+    enum { BLOCK = 128 };
+    size_t sum = 0, at = 0;
+    for (; text.len - at >= BLOCK; at += BLOCK) {
+        unsigned char n = 0;
+        for (size_t i = 0; i < BLOCK; i++)
+            n = (unsigned char)(n + (text.ptr[at + i] == '\n'));
+        sum += n;
+    }
+    for (; at < text.len; at++)
+        sum += text.ptr[at] == '\n';
+    return sum;
+}
+
+mcp_str common_text_whole(mcp_str part)
+{
+    enum { LONGEST = 4 };
+    size_t n = 0;
+    while (n < LONGEST - 1 && part.len && ((unsigned char)*part.ptr & 0xc0) == 0x80)
+        part.ptr++, part.len--, n++;
+    for (n = 1; n < LONGEST && n <= part.len; n++) {
+        unsigned char c = (unsigned char)part.ptr[part.len - n];
+        size_t len = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : c >= 0xc0 ? 2 : 1;
+        if ((c & 0xc0) == 0x80)
+            continue;
+        part.len -= len > n ? n : 0;
+        break;
+    }
+    return part;
 }
 
 const char *common_text_without_path(const char *text, const char *instead)

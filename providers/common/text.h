@@ -13,6 +13,12 @@ bool common_text_utf8(mcp_str bytes);
 /* Like common_text_utf8(), but NUL is not allowed. Empty contents are text. */
 bool common_text_check(mcp_str bytes);
 
+/* Returns the number of line feeds. */
+size_t common_text_feeds(mcp_str text);
+
+/* Returns the part of a text without the parts of characters at its ends. What is no text stays none. */
+mcp_str common_text_whole(mcp_str part);
+
 /* Returns the text without a byte order mark at its beginning. */
 static inline mcp_str common_text_after_mark(mcp_str text)
 {

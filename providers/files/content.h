@@ -32,8 +32,10 @@ int files_read_whole(const files_reader *r, uint64_t size, common_buffer *out);
 /* Reads `length` bytes from `offset`, or fewer at the end of the file. */
 int files_read_bytes(const files_reader *r, uint64_t offset, uint64_t length, common_buffer *out);
 
-/* Reads `count` lines from line `first` (counted from 1; 0 means 1). */
-int files_read_lines(const files_reader *r, uint64_t first, uint64_t count, common_buffer *out);
+/* Reads `count` lines from line `first` (counted from 1; 0 means 1). *begin becomes its offset, also if the
+ * lines are too large. */
+int files_read_lines(const files_reader *r, uint64_t first, uint64_t count, common_buffer *out,
+                     uint64_t *begin);
 
 /* Reads the last `count` lines. Text after the last line end counts as a line. The file is read
  * backwards from `size`, so the cost does not depend on its beginning. */

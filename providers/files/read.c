@@ -39,6 +39,7 @@ typedef struct job {
     struct stat st;
     atomic_bool stop; /* read by the worker */
     common_buffer out;
+    uint64_t begin;      /* offset of the first of the lines */
     common_buffer text;  /* the same as a text, if the file is in UTF-16 */
     const char *charset; /* then */
     files_folder folder;
@@ -135,6 +136,8 @@ static int too_large(const job *j)
     mcp_json_put_string(w, "uri", j->uri);
     mcp_json_put_uint(w, "size", (uint64_t)j->st.st_size);
     mcp_json_put_uint(w, "limit", j->f->max_read);
+    if (j->part.kind == FILES_LINES)
+        mcp_json_put_uint(w, "offset", j->begin);
     mcp_json_put_string(w, "uriTemplate", files_templates[FILES_BYTES].uri_template);
     mcp_json_end(w);
     int rc = w ? mcp_json_writer_finish(w, &data) : MCP_ENOMEM;
@@ -180,7 +183,7 @@ static int read_file(job *j)
         if (!p->count && p->from < size && size - p->from > r.limit)
             return MCP_ELIMIT;
         return files_read_bytes(&r, p->from, p->count ? count : r.limit, &j->out);
-    case FILES_LINES: return files_read_lines(&r, p->from, count, &j->out);
+    case FILES_LINES: return files_read_lines(&r, p->from, count, &j->out, &j->begin);
     case FILES_TAIL: return files_read_tail(&r, size, count, &j->out);
     case FILES_WHOLE:
     case FILES_TREE:

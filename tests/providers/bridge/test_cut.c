@@ -151,6 +151,16 @@ static void make_tree(peer *p)
     for (int i = 101; i <= 800; i++)
         to += sprintf(to, "line %04d\n", i);
     tree_file(&p->t, "huge.txt", text);
+    to = text + sprintf(text, "before\n");
+    for (int i = 0; i < 4000; i++)
+        to += sprintf(to, "\xc3\xa4");
+    sprintf(to, "\nafter\n");
+    tree_file(&p->t, "mine.txt", text);
+    memcpy(text, "\xff\xfe", 2);
+    for (int i = 1; i < 4000; i++)
+        memcpy(text + 2 * i, i % 10 ? "l\0" : "\n\0", 2);
+    memcpy(text + 2, "l\0i\0n\0e\0", 8);
+    tree_bytes(&p->t, "wide.txt", text, 8000);
     memset(text, 'x', 900);
     text[900] = 0;
     tree_file(&p->t, "long.txt", text);
@@ -258,12 +268,34 @@ static const struct {
     {"/long.txt", "\"max_tokens\":100,\"offset\":400", "xxx", "xxx", "Bytes 400 to 800. Go on",
      "offset", 800, NULL, 0},
     /* larger than any answer */
-    {"/huge.txt", "\"max_tokens\":500", "line 0001\n", "line 0032\n",
-     "Lines 1 to 32 of a file of 8000 bytes. Go on", "line", 33, NULL, 0},
+    {"/huge.txt", "\"max_tokens\":500", "line 0001\n", "line 0200\n",
+     "Lines 1 to 200 of a file of 8000 bytes. Go on", "line", 201, NULL, 0},
     {"/huge.txt", "\"max_tokens\":500,\"line\":700", "line 0700\n", "line 0800\n", NULL, NULL, 0,
      NULL, 0},
-    {"/huge.txt", "\"max_tokens\":500,\"line\":33", "line 0033\n", "line 0064\n",
-     "Lines 33 to 64 of a file of 8000 bytes. Go on", "line", 65, NULL, 0},
+    {"/huge.txt", "\"max_tokens\":500,\"line\":33", "line 0033\n", "line 0232\n",
+     "Lines 33 to 232 of a file of 8000 bytes. Go on", "line", 233, NULL, 0},
+    {"/huge.txt", "", "line 0001\n", "line 0400\n", "Lines 1 to 400 of a file of 8000 bytes. Go on",
+     "line", 401, NULL, 0},
+    {"/huge.txt", "\"max_tokens\":100,\"offset\":3005", "0301\n", "line 0340\n",
+     "Bytes 3005 to 3400. Go on", "offset", 3400, NULL, 0},
+    {"/huge.txt", "\"max_tokens\":100,\"tail\":700", "line 0761\n", "line 0800\n",
+     "Only the last 40 of these lines, from byte 7600 on, of a file of 8000 bytes.", NULL, 0, NULL,
+     0},
+    /* with a line that is larger than any answer */
+    {"/mine.txt", "\"max_tokens\":100,\"line\":2", "\xc3\xa4\xc3\xa4", "\xc3\xa4",
+     "Line 2 has more than an answer: bytes 7 to 407 of the file; the next one is line 3. Go on",
+     "offset", 407, NULL, 0},
+    {"/mine.txt", "\"max_tokens\":100,\"line\":2,\"lines\":1", "\xc3\xa4\xc3\xa4", "\xc3\xa4",
+     "Line 2 has more than an answer: bytes 7 to 407 of the file", "offset", 407, NULL, 0},
+    {"/mine.txt", "\"max_tokens\":100,\"line\":1", "before\n", "before\n",
+     "Lines 1 to 1 of a file of 8014 bytes. Go on", "line", 2, NULL, 0},
+    {"/mine.txt", "\"max_tokens\":100,\"offset\":1000", "\xc3\xa4", "\xc3\xa4",
+     "Bytes 1001 to 1401. Go on", "offset", 1401, NULL, 0},
+    {"/mine.txt", "\"max_tokens\":100,\"line\":3", "after\n", "after\n", NULL, NULL, 0, NULL, 0},
+    {"/mine.txt", "\"max_tokens\":100,\"tail\":2", "after\n", "after\n",
+     "Only the last 1 of these lines, from byte 8008 on, of a file of 8014 bytes.", NULL, 0, NULL,
+     0},
+    {"/wide.txt", "\"max_tokens\":100", "\xef\xbb\xbfline", "\n", "Lines 1 to ", NULL, 0, NULL, 0},
     /* what is asked for as lines, and has none */
     {"", "\"line\":2,\"lines\":1", "file\t", "lines.txt\n", NULL, NULL, 0, NULL, 0},
     {"mem:text", "\"line\":198", "row 198\n", "row 200\n", NULL, NULL, 0, NULL, 0},
@@ -364,6 +396,8 @@ static void test_following(void **state)
                      777);
     assert_int_equal(follow(&p, "/huge.txt", "\"max_tokens\":100"), 8000);
     assert_int_equal(follow(&p, "/huge.txt", "\"max_tokens\":100,\"lines\":333"), 3330);
+    assert_int_equal(follow(&p, "/huge.txt", "\"max_tokens\":100,\"offset\":70"), 7930);
+    assert_int_equal(follow(&p, "/mine.txt", "\"max_tokens\":100"), 8014);
     assert_int_equal(follow(&p, "/long.txt", "\"max_tokens\":100"), 900);
     assert_int_equal(follow(&p, "mem:rows", "\"max_tokens\":100"), 200 * 8);
     assert_int_equal(follow(&p, "mem:only", "\"max_tokens\":100"), 200 * 13);

@@ -195,7 +195,7 @@ static const struct {
 } calls[] = {
     {"read_resource",
      "\"uri\":\"src/dates.py\",\"max_tokens\":100",
-     {"Lines 1 to 7 of a file of 792 bytes. Go on", "file://$T/app/src/dates.py"}},
+     {"Lines 1 to 51 of a file of 792 bytes. Go on", "file://$T/app/src/dates.py"}},
     {"read_resource", "\"uri\":\"./src/dates.py\",\"line\":99", {"\"line 99\\nline 100\\n\""}},
     {READ("app/src/dates.py:50"),
      {"\"line 30\\nline 31", "line 70\\n\"", "Lines 30 to 70 of file://$T/app/src/dates.py."}},

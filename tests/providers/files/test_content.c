@@ -15,11 +15,12 @@ static int read_part(int fd, enum what what, uint64_t a, uint64_t b, size_t limi
 {
     const files_reader r = {.fd = fd, .limit = limit};
     struct stat st;
+    uint64_t begin;
     assert_int_equal(fstat(fd, &st), 0);
     switch (what) {
     case WHOLE: return files_read_whole(&r, (uint64_t)st.st_size, out);
     case BYTES: return files_read_bytes(&r, a, b, out);
-    case LINES: return files_read_lines(&r, a, b, out);
+    case LINES: return files_read_lines(&r, a, b, out, &begin);
     case TAIL: return files_read_tail(&r, (uint64_t)st.st_size, a, out);
     }
     return MCP_EINVAL;
@@ -230,6 +231,83 @@ static void test_changed(void **state)
     tree_remove(&t);
 }
 
+/* Lines have their offset, also if they are too large; blocks before them are counted. */
+static void test_begin(void **state)
+{
+    enum { LINES_BEFORE = 30000 };
+    static char text[10 * LINES_BEFORE + 100];
+    tree t;
+    (void)state;
+    tree_make(&t);
+    size_t len = 0;
+    for (int i = 0; i < LINES_BEFORE; i++)
+        len += (size_t)sprintf(text + len, "%s\n", i % 3 ? "abc" : "longer one");
+    sprintf(text + len, "the line\nafter it");
+    tree_file(&t, "f", text);
+    int fd = open(tree_at(&t, "f"), O_RDONLY);
+    for (size_t limit = 8; limit <= 9; limit++) {
+        const files_reader r = {.fd = fd, .limit = limit};
+        uint64_t begin = 0;
+        common_buffer out;
+        common_buffer_init(&out, NULL);
+        assert_int_equal(files_read_lines(&r, LINES_BEFORE + 1, 1, &out, &begin),
+                         limit < 9 ? MCP_ELIMIT : MCP_OK);
+        assert_int_equal(begin, len);
+        out.len = 0;
+        assert_int_equal(files_read_lines(&r, LINES_BEFORE + 2, 9, &out, &begin), MCP_OK);
+        assert_int_equal(begin, len + 9);
+        assert_int_equal(out.len, 8);
+        out.len = 0;
+        assert_int_equal(files_read_lines(&r, 0, 1, &out, &begin), MCP_ELIMIT);
+        assert_int_equal(begin, 0);
+        common_buffer_free(&out);
+    }
+    close(fd);
+    tree_remove(&t);
+}
+
+/* The part of a text between two offsets. */
+static void test_parts_of_text(void **state)
+{
+    static const char text[] = "a\xc3\xa4\xe2\x98\x95\xf0\x9f\x98\x80z";
+    static const size_t starts[] = {0, 1, 3, 6, 10, 11};
+    char feeds[400];
+    (void)state;
+    for (size_t from = 0; from < sizeof(text); from++)
+        for (size_t to = from; to < sizeof(text); to++) {
+            size_t first = 0, last = sizeof(starts) / sizeof(*starts) - 1;
+            while (starts[first] < from)
+                first++;
+            while (starts[last] > to)
+                last--;
+            mcp_str whole = common_text_whole((mcp_str){text + from, to - from});
+            size_t len = starts[last] > starts[first] ? starts[last] - starts[first] : 0;
+            assert_int_equal(whole.len, len);
+            assert_true(!len || whole.ptr == text + starts[first]);
+        }
+    memset(feeds, '\n', sizeof(feeds));
+    for (size_t len = 0; len <= sizeof(feeds); len++)
+        assert_int_equal(common_text_feeds((mcp_str){feeds, len}), len);
+    memset(feeds, 'x', sizeof(feeds));
+    assert_int_equal(common_text_feeds((mcp_str){feeds, sizeof(feeds)}), 0);
+}
+
+/* One byte that is not ASCII is found wherever it is. */
+static void test_long_text(void **state)
+{
+    char text[200];
+    (void)state;
+    memset(text, 'x', sizeof(text));
+    for (size_t i = 0; i + 1 < sizeof(text); i++) {
+        text[i] = '\xc3';
+        assert_false(common_text_utf8((mcp_str){text, sizeof(text)}));
+        text[i + 1] = '\xa4';
+        assert_true(common_text_utf8((mcp_str){text, sizeof(text)}));
+        assert_false(common_text_utf8((mcp_str){text, i + 1}));
+        text[i] = text[i + 1] = 'x';
+    }
+}
+
 static bool stop(void *user)
 {
     return ++*(int *)user > 1;
@@ -247,11 +325,12 @@ static void test_stop(void **state)
     assert_int_equal(ftruncate(fd, 1 << 20), 0);
     const files_reader r = {.fd = fd, .limit = 10, .stop = stop, .user = &asked};
     common_buffer_init(&out, NULL);
-    assert_int_equal(files_read_lines(&r, 2, 1, &out), MCP_ECANCELLED);
+    uint64_t begin;
+    assert_int_equal(files_read_lines(&r, 2, 1, &out, &begin), MCP_ECANCELLED);
     assert_int_equal(asked, 2);
     const files_reader bad = {.fd = -1, .limit = 10};
     assert_int_equal(files_read_whole(&bad, 5, &out), MCP_EIO);
-    assert_int_equal(files_read_lines(&bad, 1, 1, &out), MCP_EIO);
+    assert_int_equal(files_read_lines(&bad, 1, 1, &out, &begin), MCP_EIO);
     assert_int_equal(files_read_tail(&bad, 5, 1, &out), MCP_EIO);
     common_buffer_free(&out);
     close(fd);
@@ -327,10 +406,11 @@ static void test_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_table), cmocka_unit_test(test_blocks),
-        cmocka_unit_test(test_huge),  cmocka_unit_test(test_changed),
-        cmocka_unit_test(test_stop),  cmocka_unit_test(test_no_memory),
-        cmocka_unit_test(test_text),
+        cmocka_unit_test(test_table),         cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_huge),          cmocka_unit_test(test_changed),
+        cmocka_unit_test(test_stop),          cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_text),          cmocka_unit_test(test_begin),
+        cmocka_unit_test(test_parts_of_text), cmocka_unit_test(test_long_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

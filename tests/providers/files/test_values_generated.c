@@ -104,9 +104,10 @@ static void check_shown(int fd, mcp_str stored)
 static void check(const char *what, int fd, uint64_t a, uint64_t b, size_t from, size_t to)
 {
     const files_reader r = {.fd = fd, .limit = SIZE_MAX};
+    uint64_t begin = 0;
     common_buffer out;
     common_buffer_init(&out, NULL);
-    int rc = *what == 'l'   ? files_read_lines(&r, a, b, &out)
+    int rc = *what == 'l'   ? files_read_lines(&r, a, b, &out, &begin)
              : *what == 't' ? files_read_tail(&r, len, a, &out)
              : *what == 'u' ? files_read_tail(&r, 0, a, &out) /* the size is not known */
                             : files_read_bytes(&r, a, b, &out);
@@ -115,6 +116,8 @@ static void check(const char *what, int fd, uint64_t a, uint64_t b, size_t from,
         fail_msg("%s %llu, %llu of %zu lines and %zu bytes: %zu bytes, not those from %zu to %zu",
                  what, (unsigned long long)a, (unsigned long long)b, n_lines, len, out.len, from,
                  to);
+    if (*what == 'l')
+        assert_true(begin == from || from == to);
     if (*what != 'b')
         check_shown(fd, (mcp_str){out.ptr ? out.ptr : "", out.len});
     common_buffer_free(&out);
