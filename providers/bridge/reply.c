@@ -136,6 +136,16 @@ static int put_values(bridge_walk *w)
     return put(&w->notes, text);
 }
 
+static int put_odd(bridge_walk *w)
+{
+    char text[80];
+    if (!w->results.odd)
+        return MCP_OK;
+    snprintf(text, sizeof(text), "Lines that are not UTF-8 text were not searched: %zu.\n",
+             w->results.odd);
+    return put(&w->notes, text);
+}
+
 int bridge_take_left_out(bridge_walk *w, const mcp_json *page)
 {
     mcp_json_iter it = {0};
@@ -202,16 +212,21 @@ static int put_summary(bridge_walk *w)
 {
     static const char *const names[SEARCH_SKIPS] = {"binary", "large", "slow", "unreadable"};
     const search_results *r = &w->results;
-    char text[200];
+    char text[300];
     const char *nothing = w->cursor.len || r->ends.len ? "Nothing so far. " : "Nothing was found. ";
     int n = snprintf(text, sizeof(text), "%s%zu %s searched", r->count ? "" : nothing, r->searched,
                      r->searched == 1 ? "file" : "files");
     for (search_skip i = 0; i < SEARCH_SKIPS; i++)
         if (r->skipped[i])
             n += snprintf(text + n, sizeof(text) - (size_t)n, ", %zu %s", r->skipped[i], names[i]);
+    if (r->until)
+        snprintf(text + n, sizeof(text) - (size_t)n, ", and one up to byte %llu of %llu",
+                 (unsigned long long)r->until, (unsigned long long)r->of);
     int rc = put(&w->notes, text);
     if (rc == MCP_OK)
         rc = put(&w->notes, ".\n");
+    if (rc == MCP_OK)
+        rc = put_odd(w);
     if (rc == MCP_OK)
         rc = put_ends(w);
     if (rc == MCP_OK)

@@ -1,15 +1,15 @@
 /* search.c: the files provider's search source (search.h), which searches by name and by content.
  *
  * A search by content reads whole files one after the other on a worker, up to the largest size
- * that a read may return. Larger files, and files that are not text, are skipped and counted. UTF-16 with
- * a mark is text.
+ * that a read may return, and larger ones in blocks (stream.c). Files that are not text are skipped and
+ * counted. UTF-16 with a mark is text, in files that are read whole.
  */
 #define _GNU_SOURCE
 #include <unistd.h>
 
 #include "content.h"
 #include "shown.h"
-#include "sweep.h"
+#include "stream.h"
 #include "text.h"
 
 enum {
@@ -17,13 +17,15 @@ enum {
     KEPT_BUFFER = 256 << 10, /* bytes of the buffer that is reused between files */
 };
 
-static const int64_t file_ns = 5 * 1000000000LL; /* limit for searching one file */
+static const int64_t file_ns =
+    5 * 1000000000LL; /* limit for searching one file, or one slice of it */
 
 typedef struct search {
     files_sweep sweep; /* must be the first member */
     search_turn *turn;
     int64_t file_began;
     common_buffer bytes, text, uri, name; /* of the current file; the text only of UTF-16 */
+    files_stream stream;                  /* of a large one */
 } search;
 
 /* ---- by name --------------------------------------------------------------------------------- */
@@ -101,30 +103,84 @@ static int as_text(search *s, mcp_str *ret)
     return rc == MCP_EPARSE ? MCP_OK : rc;
 }
 
+/* Describes the file. */
+static int describe(search *s, const files_entry *e, search_text *t)
+{
+    s->name.len = 0;
+    int rc = put_uri(s, e);
+    if (rc == MCP_OK)
+        rc = files_put_text(&s->name, e->name);
+    const char *type = files_mime_of_name(s->sweep.f->mime, e->name);
+    t->stop = stopped;
+    t->user = s;
+    t->uri = (mcp_str){s->uri.ptr, s->uri.len};
+    t->name = (mcp_str){s->name.ptr, s->name.len};
+    t->mime_type = mcp_str_from(type ? type : "");
+    return rc;
+}
+
 /* Searches the contents of a file. Matches found before a time-out are kept. */
 static int search_bytes(search *s, const files_entry *e)
 {
-    search_text t = {.stop = stopped, .user = s};
+    search_text t = {0};
     int rc = as_text(s, &t.text);
     if (rc != MCP_OK)
         return rc;
     if (!common_text_check(t.text))
         return skip_file(s, SEARCH_BINARY);
-    s->name.len = 0;
-    rc = put_uri(s, e);
-    if (rc == MCP_OK)
-        rc = files_put_text(&s->name, e->name);
+    rc = describe(s, e, &t);
     if (rc != MCP_OK)
         return rc;
-    const char *type = files_mime_of_name(s->sweep.f->mime, e->name);
-    t.uri = (mcp_str){s->uri.ptr, s->uri.len};
-    t.name = (mcp_str){s->name.ptr, s->name.len};
-    t.mime_type = mcp_str_from(type ? type : "");
     rc = search_put_lines(s->turn->results, s->turn->query, &t);
     if ((rc == MCP_ELIMIT || rc == MCP_ECANCELLED) && !files_sweep_stopped(&s->sweep))
         return skip_file(s, SEARCH_SLOW);
     s->turn->results->searched += rc == MCP_OK;
     return rc;
+}
+
+/* Ends the item of a large file that is not searched further in this call. */
+static int end_large(search *s, bool more)
+{
+    if (!s->stream.begun)
+        return MCP_OK;
+    if (s->sweep.within.offset)
+        files_stream_note(&s->stream);
+    s->stream.begun = false;
+    return search_end_item(s->turn->results, (mcp_str){s->uri.ptr, s->uri.len}, &s->stream.item,
+                           more);
+}
+
+/* Searches the next part of a large file. */
+static int search_large(search *s, int fd, const struct stat *st, const files_entry *e)
+{
+    search_text t = {0};
+    files_stream *stream = &s->stream;
+    search_results *results = s->turn->results;
+    if (s->bytes.cap > KEPT_BUFFER)
+        common_buffer_free(&s->bytes);
+    int rc = stream->begun ? MCP_OK : describe(s, e, &t);
+    if (rc == MCP_OK && !stream->begun)
+        files_stream_begin(stream, &s->sweep, s->turn, &t, (uint64_t)st->st_size);
+    if (rc == MCP_OK)
+        rc = files_stream_search(stream, fd, &s->bytes);
+    if (rc == FILES_SWEEP_PART || rc == MCP_ENOMEM)
+        return rc;
+    if (rc != FILES_SWEEP_ENOUGH)
+        s->sweep.within.offset = 0;
+    int ended = end_large(s, rc == MCP_EEXIST);
+    if (ended != MCP_OK || rc == FILES_SWEEP_ENOUGH)
+        return ended != MCP_OK ? ended : rc;
+    results->searched += rc == MCP_OK || rc == MCP_EEXIST;
+    switch (rc) {
+    case MCP_OK:
+    case MCP_EEXIST: return MCP_OK;
+    case MCP_EUNSUPPORTED: return skip_file(s, SEARCH_LARGE);
+    case MCP_EPARSE: return skip_file(s, SEARCH_BINARY);
+    case MCP_EIO: return skip_file(s, SEARCH_UNREADABLE);
+    case MCP_ECANCELLED:
+    case MCP_ELIMIT: return files_sweep_stopped(&s->sweep) ? rc : skip_file(s, SEARCH_SLOW);
+    default: return rc;
+    }
 }
 
 static int search_file(search *s, const files_entry *e)
@@ -140,8 +196,11 @@ static int search_file(search *s, const files_entry *e)
         return skip_file(s, SEARCH_UNREADABLE);
     }
     s->file_began = search_now();
-    rc = (uint64_t)st.st_size > s->sweep.f->max_read ? MCP_ELIMIT : read_text(s, fd, &st);
+    bool large = (uint64_t)st.st_size > s->sweep.f->max_read || s->sweep.within.offset;
+    rc = large ? search_large(s, fd, &st, e) : read_text(s, fd, &st);
     close(fd);
+    if (large)
+        return rc;
     switch (rc) {
     case MCP_OK: return search_bytes(s, e);
     case MCP_ELIMIT: return skip_file(s, SEARCH_LARGE);
@@ -169,6 +228,8 @@ static void done(files_sweep *sweep)
 {
     search *s = (search *)sweep;
     search_turn *t = s->turn;
+    int ended = end_large(s, false);
+    sweep->rc = sweep->rc == MCP_OK ? ended : sweep->rc;
     common_buffer *buffers[] = {&s->bytes, &s->text, &s->uri, &s->name};
     for (size_t i = 0; i < sizeof(buffers) / sizeof(*buffers); i++)
         common_buffer_free(buffers[i]);
@@ -176,7 +237,7 @@ static void done(files_sweep *sweep)
     t->more = sweep->more;
     t->seen = sweep->seen;
     if (t->rc == MCP_OK && t->more)
-        t->rc = files_sweep_put_cursor(&sweep->next, &t->next);
+        t->rc = files_sweep_put_cursor(&sweep->next, &sweep->next_within, &t->next);
 }
 
 static void later(void *user)
@@ -204,7 +265,7 @@ static int run(search_turn *t, void *user)
                             .done = done,
                             .later = later},
                   .turn = t};
-    if (t->from.len && !files_sweep_take_cursor(f, t->from, &s->sweep.from))
+    if (t->from.len && !files_sweep_take_cursor(f, t->from, &s->sweep.from, &s->sweep.from_within))
         return t->rc = MCP_EINVAL;
     common_buffer *buffers[] = {&s->bytes, &s->text, &s->uri, &s->name};
     for (size_t i = 0; i < sizeof(buffers) / sizeof(*buffers); i++)

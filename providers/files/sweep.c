@@ -31,7 +31,7 @@ static bool spent(const files_sweep *s)
 
 /* Returns whether the slice has ended. It begins with its first entry, so it makes progress however
  * long a folder takes to read. */
-static bool slice_over(files_sweep *s)
+bool files_sweep_slice_over(files_sweep *s)
 {
     int64_t now = search_now();
     if (!s->slice_began)
@@ -105,7 +105,7 @@ static int on_entry(const files_entry *e, void *user)
     files_sweep *s = user;
     if (files_sweep_stopped(s))
         return MCP_ECANCELLED;
-    if (s->n_found == MOST_FOUND || slice_over(s))
+    if (s->n_found == MOST_FOUND || files_sweep_slice_over(s))
         return PAUSE;
     if (e->gone)
         return MCP_OK;
@@ -140,7 +140,7 @@ static void collect(void *user)
     s->slice_began = 0;
     do
         rc = one_page(s);
-    while (rc == MCP_OK && !s->walked && !s->n_found && !spent(s) && !slice_over(s));
+    while (rc == MCP_OK && !s->walked && !s->n_found && !spent(s) && !files_sweep_slice_over(s));
     s->rc = rc < 0 ? rc : MCP_OK;
 }
 
@@ -188,13 +188,14 @@ static void take_some(void *user)
     while (is_left(s) && s->rc == MCP_OK && !s->enough) {
         files_entry e;
         size_t len = entry_at(s, s->taken, &e);
-        if (s->slow && (files_sweep_stopped(s) || slice_over(s)))
+        if (s->slow && (files_sweep_stopped(s) || files_sweep_slice_over(s)))
             return;
         int rc = s->take(s, &e);
         s->enough = rc == FILES_SWEEP_ENOUGH;
         s->rc = rc < 0 ? rc : MCP_OK;
         if (rc != MCP_OK)
             return;
+        s->within = (files_within){0};
         set_place(&s->last, &e);
         s->taken += len;
     }
@@ -229,9 +230,15 @@ static bool same_place(const files_cursor *a, const files_cursor *b)
 static void set_next(files_sweep *s)
 {
     bool at_walk = !s->enough && !is_left(s) && may_name(s, &s->at);
+    files_entry e;
     s->more = s->enough || !s->walked || is_left(s);
     s->next = at_walk ? s->at : s->last;
-    if (same_place(&s->next, &s->from))
+    s->next_within = s->within;
+    if (s->within.offset) {
+        entry_at(s, s->taken, &e);
+        set_place(&s->next, &e);
+    }
+    if (same_place(&s->next, &s->from) && s->next_within.offset == s->from_within.offset)
         s->more = false;
 }
 
@@ -291,9 +298,11 @@ static void go_on(files_sweep *s)
 static int run_here(files_sweep *s)
 {
     do {
-        collect(s);
-        if (s->rc == MCP_OK)
-            s->rc = drop_unseen(s);
+        if (!is_left(s)) {
+            collect(s);
+            if (s->rc == MCP_OK)
+                s->rc = drop_unseen(s);
+        }
         while (s->rc == MCP_OK && is_left(s) && !s->enough && !spent(s))
             take_some(s);
     } while (!is_over(s));
@@ -307,6 +316,28 @@ static void on_cancel(mcp_request *req, void *user)
     atomic_store_explicit(&((files_sweep *)user)->stop, true, memory_order_relaxed);
 }
 
+/* Collects the entry that a call before this one left within. It is not served any more if its name does
+ * not lead to it in the way of a read. */
+static int collect_from(files_sweep *s)
+{
+    const files_cursor *from = &s->from;
+    files_target target;
+    files_entry e = {.root = from->root, .rel = {from->path, from->len}};
+    int rc = files_put_uri(s->f, e.root, e.rel, &s->uri);
+    if (rc == MCP_OK &&
+        (files_uri_parse(&s->f->roots, (mcp_str){s->uri.ptr, s->uri.len}, &target) != MCP_OK ||
+         target.root != e.root || !mcp_str_eq(mcp_str_from(target.rel), e.rel)))
+        return MCP_EINVAL;
+    if (rc == MCP_OK)
+        rc = add_record(s, &e);
+    if (rc == MCP_OK)
+        rc = drop_unseen(s);
+    if (is_left(s))
+        s->within = s->from_within;
+    s->seen += is_left(s);
+    return rc;
+}
+
 int files_sweep_run(files_sweep *s)
 {
     const mcp_host *host = mcp_server_host(s->f->server);
@@ -316,6 +347,11 @@ int files_sweep_run(files_sweep *s)
     s->at = s->last = s->from;
     common_buffer_init(&s->found, &s->f->alloc);
     common_buffer_init(&s->uri, &s->f->alloc);
+    s->rc = s->from_within.offset ? collect_from(s) : MCP_OK;
+    if (s->rc != MCP_OK) {
+        finish(s);
+        return MCP_OK;
+    }
     if (!host || !host->work)
         return run_here(s);
     mcp_request_on_cancel(s->req, on_cancel, s);
@@ -329,10 +365,20 @@ int files_sweep_run(files_sweep *s)
 
 /* ---- positions ------------------------------------------------------------------------------- */
 
-int files_sweep_put_cursor(const files_cursor *cursor, common_buffer *out)
+/* Numbers that stand in the place of a files_place. */
+enum { WITHIN_ENTRY = FILES_AFTER_TREE + 1, WITHIN_SHOWN_LINE, LAST_PLACE = WITHIN_SHOWN_LINE };
+
+int files_sweep_put_cursor(const files_cursor *cursor, const files_within *within,
+                           common_buffer *out)
 {
-    char head[48];
-    int n = snprintf(head, sizeof(head), "%zu.%d.", cursor->root, (int)cursor->place);
+    char head[100];
+    int n;
+    if (within->offset)
+        n = snprintf(head, sizeof(head), "%zu.%d.%llu.%llu.", cursor->root,
+                     within->shown ? WITHIN_SHOWN_LINE : WITHIN_ENTRY,
+                     (unsigned long long)within->offset, (unsigned long long)within->lines);
+    else
+        n = snprintf(head, sizeof(head), "%zu.%d.", cursor->root, (int)cursor->place);
     int rc = common_buffer_append(out, head, (size_t)n);
     if (rc == MCP_OK)
         rc = common_buffer_reserve(out, MCP_URI_ENCODED_SIZE(cursor->len));
@@ -352,13 +398,19 @@ static bool take_number(mcp_str *text, uint64_t max, uint64_t *ret)
     return true;
 }
 
-bool files_sweep_take_cursor(const files *f, mcp_str text, files_cursor *ret)
+bool files_sweep_take_cursor(const files *f, mcp_str text, files_cursor *ret, files_within *within)
 {
     uint64_t root, place;
     *ret = (files_cursor){0};
-    if (!take_number(&text, f->roots.count, &root) || !take_number(&text, FILES_AFTER_TREE, &place))
+    *within = (files_within){0};
+    if (!take_number(&text, f->roots.count, &root) || !take_number(&text, LAST_PLACE, &place))
         return false;
+    if (place > FILES_AFTER_TREE && (!take_number(&text, INT64_MAX, &within->offset) ||
+                                     !take_number(&text, INT64_MAX, &within->lines) ||
+                                     !within->offset || root == f->roots.count))
+        return false;
+    within->shown = place == WITHIN_SHOWN_LINE;
     ret->root = (size_t)root;
-    ret->place = (files_place)place;
+    ret->place = place > FILES_AFTER_TREE ? FILES_AFTER_ENTRY : (files_place)place;
     return mcp_uri_decode(text, ret->path, sizeof(ret->path) - 1, &ret->len) == MCP_OK;
 }

@@ -15,8 +15,17 @@
 #include "provider.h"
 #include "search.h"
 
-/* Returned by take() if it needs no more entries; not an error code of the walk. */
-enum { FILES_SWEEP_ENOUGH = 1 };
+/* Returned by take(); not error codes of the walk. */
+enum {
+    FILES_SWEEP_ENOUGH = 1, /* it needs no more entries */
+    FILES_SWEEP_PART,       /* it is called again for this entry, in another slice */
+};
+
+/* A position within a file. */
+typedef struct files_within {
+    uint64_t offset, lines; /* bytes and line ends before it; 0 bytes: the file is not begun */
+    bool shown;             /* the line that the position is in is in the results */
+} files_within;
 
 typedef struct files_sweep files_sweep;
 
@@ -24,15 +33,17 @@ struct files_sweep {
     /* Set by the caller. */
     files *f;
     mcp_request *req;
-    files_cursor from; /* position to start at */
-    size_t page;       /* entries after which parent folders may be read again */
-    mcp_str under;     /* only URIs that begin with this */
-    int64_t began;     /* start of the call; see search.h */
-    size_t seen;       /* number of entries examined, including earlier turns */
+    files_cursor from;        /* position to start at */
+    files_within from_within; /* and within its entry, which is taken again */
+    size_t page;              /* entries after which parent folders may be read again */
+    mcp_str under;            /* only URIs that begin with this */
+    int64_t began;            /* start of the call; see search.h */
+    size_t seen;              /* number of entries examined, including earlier turns */
     /* Whether to collect the entry. Called on a worker. */
     bool (*wants)(const files_sweep *s, const files_entry *entry);
     /* Called for each remaining entry. Returns MCP_OK, FILES_SWEEP_ENOUGH if neither this entry nor
-     * further ones are needed, or an error. */
+     * further ones are needed, FILES_SWEEP_PART, or an error. If it takes only a part of an entry, it
+     * sets `within`. */
     int (*take)(files_sweep *s, const files_entry *entry);
     bool slow; /* take() runs on a worker; otherwise on the server's thread */
     /* Called once on the server's thread, to process the results and free resources. */
@@ -44,10 +55,12 @@ struct files_sweep {
     int rc;
     bool more;
     files_cursor next; /* if `more`, the position for the next call */
+    files_within next_within;
 
     /* Private. */
     atomic_bool stop;
     bool walked, enough;
+    files_within within;   /* of the entry that is taken */
     files_cursor at, last; /* positions of the walk, and of the last entry taken */
     size_t seen_before, examined;
     common_buffer found, uri; /* records of collected entries; reused for URIs */
@@ -61,10 +74,13 @@ int files_sweep_run(files_sweep *s);
 
 /* Returns whether the call was cancelled; for use in take(). May be called on any thread. */
 bool files_sweep_stopped(const files_sweep *s);
+/* Returns whether the slice has ended; for use in take(). */
+bool files_sweep_slice_over(files_sweep *s);
 
 /* Converts a position to a cursor, a short string that a model can copy, and back. The second
  * function returns false if the string is invalid. */
-int files_sweep_put_cursor(const files_cursor *cursor, common_buffer *out);
-bool files_sweep_take_cursor(const files *f, mcp_str text, files_cursor *ret);
+int files_sweep_put_cursor(const files_cursor *cursor, const files_within *within,
+                           common_buffer *out);
+bool files_sweep_take_cursor(const files *f, mcp_str text, files_cursor *ret, files_within *within);
 
 #endif

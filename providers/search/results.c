@@ -201,11 +201,11 @@ static mcp_str show_line(mcp_str line, size_t match, char shown[LINE_SHOWN + 16]
     return (mcp_str){shown, (size_t)n};
 }
 
-static int put_match(search_results *r, size_t number, mcp_str line, size_t match)
+static int put_match(search_results *r, uint64_t number, mcp_str line, size_t match)
 {
     char shown[LINE_SHOWN + 16], head[32];
     mcp_str text = show_line(line, match, shown);
-    int n = snprintf(head, sizeof(head), "%zu: ", number);
+    int n = snprintf(head, sizeof(head), "%llu: ", (unsigned long long)number);
     mcp_json_begin_object(r->json);
     mcp_json_put_uint(r->json, "line", number);
     mcp_json_put_str(r->json, "text", text);
@@ -238,10 +238,10 @@ static int begin_item(search_results *r, const search_text *t)
     return put(&r->text, "\n");
 }
 
-static int end_item(search_results *r, mcp_str uri, size_t found, bool more)
+int search_end_item(search_results *r, mcp_str uri, const search_item *item, bool more)
 {
     int rc = MCP_OK;
-    if (!found)
+    if (!item->found)
         return MCP_OK;
     mcp_json_end(r->json);
     if (more)
@@ -255,7 +255,8 @@ static int end_item(search_results *r, mcp_str uri, size_t found, bool more)
 }
 
 typedef struct place {
-    size_t at, line; /* offset and number of a line */
+    size_t at; /* offset of a line */
+    uint64_t line;
 } place;
 
 /* Advances to the line that contains the offset `match`, and returns it. */
@@ -272,48 +273,60 @@ static mcp_str line_of(mcp_str text, place *p, size_t match)
     return line;
 }
 
-/* Adds one match per line. Returns MCP_ENOTFOUND when there are no more. */
-static int put_matches(search_results *r, const search_query *q, const search_text *t,
-                       size_t *found, bool *more)
+static bool has_room(const search_results *r, const search_query *q, const search_item *item)
 {
-    place p = {0, 1};
-    size_t begin, end, most = q->limit - r->count; /* of this resource */
-    if (most > q->per_item)
-        most = q->per_item;
+    return item->found < q->per_item && r->count < q->limit &&
+           !(item->found && search_is_full(r, q));
+}
+
+/* Adds one match per line. Returns MCP_ENOTFOUND when there are no more. */
+static int put_matches(search_results *r, const search_query *q, const search_text *t, place *p,
+                       search_item *item)
+{
+    size_t begin, end;
     for (size_t from = 0;;) {
         int rc = search_needle_find(q->needle, t->text, from, t->stop, t->user, &begin, &end);
         if (rc != MCP_OK)
             return rc;
-        if (*found == most || (*found && search_is_full(r, q))) {
-            *more = true;
+        mcp_str line = line_of(t->text, p, begin);
+        item->more = !has_room(r, q, item);
+        if (item->more)
             return MCP_ENOTFOUND;
-        }
-        mcp_str line = line_of(t->text, &p, begin);
-        if (!*found)
+        if (!item->found)
             rc = begin_item(r, t);
         if (rc == MCP_OK)
-            rc = put_match(r, p.line, line, begin - p.at);
+            rc = put_match(r, p->line, line, begin - p->at);
         if (rc != MCP_OK)
             return rc;
-        ++*found;
+        item->found++;
         r->count++;
         const char *lf = memchr(t->text.ptr + begin, '\n', t->text.len - begin);
+        item->matched = lf == NULL;
         if (!lf)
             return MCP_ENOTFOUND;
         from = (size_t)(lf - t->text.ptr) + 1;
     }
 }
 
+int search_put_block(search_results *r, const search_query *q, const search_text *t,
+                     search_item *item)
+{
+    place p = {0, item->lines + 1};
+    item->matched = item->more = false;
+    int rc = put_matches(r, q, t, &p, item);
+    item->at = item->more ? p.at : t->text.len;
+    if (item->more)
+        item->lines = p.line - 1;
+    return rc == MCP_ENOTFOUND ? MCP_OK : rc;
+}
+
 int search_put_lines(search_results *r, const search_query *q, const search_text *t)
 {
-    size_t found = 0;
-    bool more = false;
+    search_item item = {0};
     search_text text = *t;
     text.text = common_text_after_mark(t->text);
-    int rc = put_matches(r, q, &text, &found, &more);
-    int ended = end_item(r, t->uri, found, more);
-    if (rc == MCP_ENOTFOUND)
-        rc = MCP_OK;
+    int rc = search_put_block(r, q, &text, &item);
+    int ended = search_end_item(r, t->uri, &item, item.more);
     return rc == MCP_OK ? ended : rc;
 }
 
@@ -345,6 +358,6 @@ int search_put_found(search_results *r, const search_query *q, const search_text
         ++*shown;
     }
     bool more = text.len || (rest && (*shown >= q->per_item || search_is_full(r, q)));
-    int ended = end_item(r, t->uri, found, more);
+    int ended = search_end_item(r, t->uri, &(search_item){.found = found}, more);
     return rc == MCP_OK ? ended : rc;
 }

@@ -64,7 +64,10 @@ typedef struct search_results {
     size_t bytes;       /* of the answer: text, JSON and links, estimated */
     bool structured;    /* only the JSON is shown, and counts */
     size_t searched, skipped[SEARCH_SKIPS];
-    size_t values;      /* long values in rows, of which the rows have only the URI */
+    size_t values; /* long values in rows, of which the rows have only the URI */
+    size_t odd;    /* lines that are not text, in large files that are */
+    uint64_t until,
+        of; /* how far the last file is searched, and its size; 0 if it is searched whole */
     common_buffer ends; /* where the search of a resource ended before its end: the URIs of the
                           * parts that would be next, each followed by NUL */
 } search_results;
@@ -97,6 +100,24 @@ typedef struct search_text {
 /* Adds the matching lines to the results. Returns the errors of search_needle_find() except
  * MCP_ENOTFOUND. Matches before an error are kept. */
 int search_put_lines(search_results *r, const search_query *query, const search_text *text);
+
+/* A resource whose text comes in blocks, from its beginning or from anywhere in it. Zero-initialized, it
+ * has no block yet. */
+typedef struct search_item {
+    uint64_t lines; /* before the text of the next block */
+    size_t
+        at; /* of the last block: where the next one begins, its length unless there was no room */
+    size_t found; /* lines in the results */
+    bool matched; /* the last block has a match in its last line */
+    bool more;    /* there is a match without room in the results */
+} search_item;
+
+/* Adds the matching lines of the next block. The caller adds its line feeds to item->lines, unless
+ * item->more is set. The last line of a block may be the beginning of one. Returns the errors of search_put_lines(). */
+int search_put_block(search_results *r, const search_query *query, const search_text *text,
+                     search_item *item);
+/* Ends the item. `more` says that lines are left out that no cursor leads to. */
+int search_end_item(search_results *r, mcp_str uri, const search_item *item, bool more);
 
 /* Adds the lines, all of which are known to match, maybe in what they do not show. `rest` says that
  * there are more after them; *shown is the number of lines of the resource in the results. Returns
