@@ -7,7 +7,10 @@
 #include <errno.h>
 #include <unistd.h>
 
-enum { SLICE = 1 << 20 }; /* bytes between two calls of repo_use_check() */
+enum {
+    SLICE = 1 << 20, /* bytes between two calls of repo_use_check() */
+    LEAST = 64,      /* bytes of a block that are worth using: more than the header of an entry */
+};
 
 static void *allocate(void *user, uInt n, uInt size)
 {
@@ -43,16 +46,25 @@ static int fill(repo_inflate *i)
     while (n < 0 && errno == EINTR);
     if (n <= 0)
         return MCP_EIO;
+    i->block_at = i->at;
     i->at += (uint64_t)n;
+    i->block_end = i->at;
     i->z.next_in = i->block;
     i->z.avail_in = (uInt)n;
     return MCP_OK;
 }
 
-int repo_inflate_begin(repo_inflate *i, int fd, uint64_t at, uint64_t end)
+/* Uses the block from `at` on. */
+static void enter_block(repo_inflate *i, uint64_t at)
+{
+    i->at = i->block_end;
+    i->z.next_in = i->block + (at - i->block_at);
+    i->z.avail_in = (uInt)(i->block_end - at);
+}
+
+static int begin(repo_inflate *i, int fd, uint64_t end)
 {
     i->fd = fd;
-    i->at = at;
     i->end = end;
     i->ended = false;
     if (i->made) {
@@ -64,7 +76,34 @@ int repo_inflate_begin(repo_inflate *i, int fd, uint64_t at, uint64_t end)
         i->made = true;
     }
     i->z.avail_in = 0;
-    return fill(i);
+    return MCP_OK;
+}
+
+int repo_inflate_begin(repo_inflate *i, int fd, uint64_t at, uint64_t end)
+{
+    int rc = begin(i, fd, end);
+    i->at = at;
+    if (rc == MCP_OK)
+        rc = fill(i);
+    i->block_at = i->block_end; /* another file may get the descriptor */
+    return rc;
+}
+
+int repo_inflate_begin_near(repo_inflate *i, int fd, uint64_t at, uint64_t end)
+{
+    bool has = i->fd == fd && i->end == end && at >= i->block_at && at < i->block_end &&
+               (i->block_end - at >= LEAST || i->block_end == end);
+    int rc = begin(i, fd, end);
+    if (rc == MCP_OK && !has) {
+        i->block_at = i->block_end = 0;
+        i->at = at - at % REPO_INFLATE_PAGE;
+        rc = fill(i);
+        has = rc == MCP_OK && at < i->block_end;
+        rc = rc == MCP_OK && !has ? MCP_EIO : rc;
+    }
+    if (rc == MCP_OK)
+        enter_block(i, at);
+    return rc;
 }
 
 mcp_str repo_inflate_raw(const repo_inflate *i)

@@ -1,6 +1,7 @@
 /* inflate.h: inflates a deflated stream in a file piece by piece, within limits set by the caller.
  *
- * The file is read with pread() in small blocks. If the file shrinks meanwhile, the stream ends;
+ * The file is read with pread() in small blocks. The links of a chain of deltas are often close together in
+ * their pack, so a block that has what comes next is not read again. If the file shrinks meanwhile, the stream ends;
  * with a memory mapping, this would kill the process. Every step makes progress or fails, so no
  * input can block a thread forever.
  */
@@ -11,7 +12,10 @@
 
 #include <zlib.h>
 
-enum { REPO_INFLATE_BLOCK = 4096 };
+enum {
+    REPO_INFLATE_PAGE = 4096,
+    REPO_INFLATE_BLOCK = 2 * REPO_INFLATE_PAGE,
+};
 
 struct repo_use;
 
@@ -20,9 +24,10 @@ typedef struct repo_inflate {
     mcp_allocator alloc;
     bool made, ended;
     int fd;
-    uint64_t at, end;           /* offset in the file of the next block; offset of the end
+    uint64_t at, end;             /* offset in the file of the next block; offset of the end
                                  * of the data */
-    const struct repo_use *use; /* checked regularly for cancellation and time-out; may be NULL */
+    uint64_t block_at, block_end; /* offsets of the block; equal if it may not be used again */
+    const struct repo_use *use;   /* checked regularly for cancellation and time-out; may be NULL */
     unsigned char block[REPO_INFLATE_BLOCK];
 } repo_inflate;
 
@@ -34,6 +39,9 @@ void repo_inflate_free(repo_inflate *i);
 /* Starts at offset `at` of a borrowed descriptor whose data ends at `end`, and reads the first
  * block. Returns MCP_OK, MCP_EIO or MCP_ENOMEM. */
 int repo_inflate_begin(repo_inflate *i, int fd, uint64_t at, uint64_t end);
+/* Does the same with the block that was read last, if it is from this file, which is not closed before the
+ * struct is freed, and has what is at `at`. */
+int repo_inflate_begin_near(repo_inflate *i, int fd, uint64_t at, uint64_t end);
 /* Returns the bytes that were read but not inflated: after repo_inflate_begin(), the whole first
  * block. The caller may skip a header that precedes the stream. */
 mcp_str repo_inflate_raw(const repo_inflate *i);

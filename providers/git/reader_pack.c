@@ -136,11 +136,18 @@ static int take_base_place(const repo_pack_files *f, uint64_t at, mcp_str *rest,
     return MCP_OK;
 }
 
+/* Begins to read at an offset. Packs that stay open keep their descriptors. */
+static int begin_at(repo_reader *r, const repo_pack_files *f, uint64_t at)
+{
+    uint64_t end = f->pack->pack_size - REPO_PACK_TAIL;
+    return f->borrowed ? repo_inflate_begin_near(&r->inflate, f->data, at, end)
+                       : repo_inflate_begin(&r->inflate, f->data, at, end);
+}
+
 /* Reads the header of the entry at `at`. Afterwards its stream can be read. */
 static int enter(repo_reader *r, const repo_pack_files *f, uint64_t at, entry *e)
 {
-    uint64_t end = f->pack->pack_size - REPO_PACK_TAIL;
-    int rc = repo_inflate_begin(&r->inflate, f->data, at, end);
+    int rc = begin_at(r, f, at);
     mcp_str raw = repo_inflate_raw(&r->inflate), rest = raw;
     if (rc != MCP_OK)
         return rc;
@@ -241,10 +248,9 @@ static int text_alloc(const repo_reader *r, repo_text *t, uint64_t len, git_obje
 
 static int read_delta(repo_reader *r, const descent *d, const repo_link *link, repo_text *ret)
 {
-    uint64_t end = d->files.pack->pack_size - REPO_PACK_TAIL;
     int rc = text_alloc(r, ret, link->size, GIT_OBJECT_ANY);
     if (rc == MCP_OK)
-        rc = repo_inflate_begin(&r->inflate, d->files.data, link->data, end);
+        rc = begin_at(r, &d->files, link->data);
     return rc == MCP_OK ? repo_inflate_exactly(&r->inflate, ret->ptr, ret->len, true) : rc;
 }
 
