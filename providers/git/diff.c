@@ -18,6 +18,7 @@ typedef struct differing {
     common_buffer path;
     repo_patch *patch; /* NULL if the files are only named */
     bool counts;       /* they are named with the numbers of their lines */
+    bool only_counted; /* the files are not even named */
     bool full;         /* there are more than the limit */
     size_t files, max;
 } differing;
@@ -95,6 +96,10 @@ static int put_file(differing *d, const repo_entry *a, const repo_entry *b)
     b = seen_side(d, b, d->rev[1]);
     if (!a && !b)
         return MCP_OK;
+    if (d->only_counted) {
+        d->full = ++d->files > d->max;
+        return MCP_OK;
+    }
     return d->patch ? repo_patch_file(d->patch, path, a, b, NULL) : name_file(d, path, a, b);
 }
 
@@ -223,16 +228,29 @@ static int find_revs(differing *d)
     return rc;
 }
 
+/* Writes the patch, or only the names of the files if there are too many of them. */
+static int compare_all(differing *d)
+{
+    d->only_counted = true;
+    int rc = compare(d);
+    d->only_counted = false;
+    if (d->full)
+        repo_patch_only_name(d->patch);
+    d->full = false;
+    d->path.len = 0;
+    return rc == MCP_OK && !d->j->code ? compare(d) : rc;
+}
+
 int repo_run_diff(repo_job *j)
 {
-    differing d = {.j = j, .of = j->target};
+    differing d = {.j = j, .of = j->target, .max = REPO_PATCH_FILES};
     memset(d.of.param, 0, sizeof(d.of.param));
     common_buffer_init(&d.path, &j->r->base.alloc);
     int rc = repo_patch_begin(j, repo_patch_is_optional(&j->target), &d.patch);
     if (rc == MCP_OK)
         rc = find_revs(&d);
     if (rc == MCP_OK && !j->code)
-        rc = compare(&d);
+        rc = compare_all(&d);
     rc = repo_patch_end(d.patch, rc);
     common_buffer_free(&d.path);
     return rc;

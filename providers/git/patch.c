@@ -13,7 +13,7 @@
 #include "text.h"
 
 enum {
-    MAX_FILES = 5000,
+    MAX_NAMES = 4 << 20, /* bytes of the names of files, if they are only named */
     MAX_LINES = 400000,
     AROUND = 3,
     BINARY_LOOK = 8000,
@@ -30,11 +30,14 @@ typedef struct repo_patch {
     const mcp_str *work;       /* the second side's text if it is not a git
                                 * object, otherwise NULL */
     size_t limit;              /* of the patch, in bytes */
-    bool optional; /* no part of it was asked for: it is omitted if it is longer than the limit */
-    bool omitted;  /* it was omitted */
-    bool full;     /* the limit was reached in this file */
-    bool latin;    /* it has lines that are not UTF-8 */
-    bool named;    /* the file names of the patch are already written */
+    bool optional;   /* no part of it was asked for: it is omitted if it is longer than the limit */
+    bool omitted;    /* it was omitted */
+    bool only_names; /* there are too many files for numbers of lines */
+    repo_folders folders; /* then */
+    size_t unnamed;
+    bool full;  /* the limit was reached in this file */
+    bool latin; /* it has lines that are not UTF-8 */
+    bool named; /* the file names of the patch are already written */
     int rc;
 } differing;
 
@@ -92,24 +95,28 @@ static const char *escape_of(char c, bool utf8, char room[8])
 
 /* Writes a path as git does: in quotes if it contains characters that could break a line or
  * affect a terminal. */
-static void put_path(differing *d, const char *side)
+int repo_put_path(common_buffer *to, const char *side, mcp_str path)
 {
     char room[8];
     bool quoted = false;
-    const common_buffer *p = &d->path;
-    bool utf8 = common_text_utf8((mcp_str){p->len ? p->ptr : "", p->len});
-    for (size_t i = 0; i < p->len; i++)
-        quoted = quoted || escape_of(p->ptr[i], utf8, room);
-    put_string(d, quoted ? "\"" : "");
-    put_string(d, side);
-    for (size_t i = 0; i < p->len; i++) {
-        const char *escape = escape_of(p->ptr[i], utf8, room);
-        if (escape)
-            put_string(d, escape);
-        else
-            put(d, &p->ptr[i], 1);
+    bool utf8 = common_text_utf8(path), put = true;
+    for (size_t i = 0; i < path.len; i++)
+        quoted = quoted || escape_of(path.ptr[i], utf8, room);
+    put = common_put(to, quoted ? "\"" : "") && common_put(to, side);
+    if (put && !quoted && path.len)
+        put = common_buffer_append(to, path.ptr, path.len) == MCP_OK;
+    for (size_t i = 0; put && quoted && i < path.len; i++) {
+        const char *escape = escape_of(path.ptr[i], utf8, room);
+        put = escape ? common_put(to, escape) : common_buffer_append(to, &path.ptr[i], 1) == MCP_OK;
     }
-    put_string(d, quoted ? "\"" : "");
+    return put && common_put(to, quoted ? "\"" : "") ? MCP_OK : MCP_ENOMEM;
+}
+
+static void put_path(differing *d, const char *side)
+{
+    const common_buffer *p = &d->path;
+    if (d->rc == MCP_OK)
+        d->rc = repo_put_path(d->to, side, (mcp_str){p->len ? p->ptr : "", p->len});
 }
 
 static void put_index(differing *d, const repo_entry *a, const repo_entry *b)
@@ -413,13 +420,15 @@ static void put_total(differing *d, common_buffer *to)
     const repo_numbers *n = &d->all;
     size_t len = (size_t)snprintf(line, sizeof(line), "%zu file%s changed", d->files,
                                   d->files == 1 ? "" : "s");
-    if (d->files && (n->added || !n->removed))
+    if (d->only_names)
+        len += (size_t)snprintf(line + len, sizeof(line) - len, "; their lines are not counted");
+    if (!d->only_names && d->files && (n->added || !n->removed))
         len += (size_t)snprintf(line + len, sizeof(line) - len, ", %" PRIu64 " insertion%s(+)",
                                 n->added, n->added == 1 ? "" : "s");
-    if (d->files && (n->removed || !n->added))
+    if (!d->only_names && d->files && (n->removed || !n->added))
         len += (size_t)snprintf(line + len, sizeof(line) - len, ", %" PRIu64 " deletion%s(-)",
                                 n->removed, n->removed == 1 ? "" : "s");
-    if (d->uncounted)
+    if (!d->only_names && d->uncounted)
         snprintf(line + len, sizeof(line) - len, "; %zu too large to count", d->uncounted);
     d->to = to;
     put_string(d, line);
@@ -439,15 +448,30 @@ static void put_way(differing *d)
         d->rc = MCP_ENOMEM;
         return;
     }
-    snprintf(line, sizeof(line),
-             "The patch is longer than %zu bytes. Of PATH (a file, a folder or a "
-             "glob): ",
-             d->limit);
+    if (d->only_names)
+        snprintf(line, sizeof(line), "These are more than %d files. ", REPO_PATCH_FILES);
+    else
+        snprintf(line, sizeof(line), "The patch is longer than %zu bytes. ", d->limit);
     put_string(d, line);
+    put_string(d, "Of PATH (a file, a folder or a glob): ");
     put_string(d, d->j->r->base.prefix);
     put(d, uri, repo_uri_put(uri, &t));
     put_string(d, "?path=PATH\n");
     common_release(&d->j->r->base.alloc, uri);
+}
+
+/* Writes the folders, and how many files have no name here. */
+static void put_folders(differing *d)
+{
+    char line[80];
+    const common_buffer *folders = &d->folders.text;
+    int rc = repo_folders_end(&d->folders);
+    d->rc = d->rc == MCP_OK ? rc : d->rc;
+    put(d, folders->len ? folders->ptr : "", folders->len);
+    if (d->unnamed) {
+        snprintf(line, sizeof(line), "%zu of the files are not named here\n", d->unnamed);
+        put_string(d, line);
+    }
 }
 
 /* Puts the summary before the patch. */
@@ -455,12 +479,14 @@ static int finish(differing *d)
 {
     common_buffer first;
     common_buffer *text = &d->j->text;
-    if (d->omitted)
+    if (d->omitted || d->only_names)
         text->len = 0;
     common_buffer_init(&first, &d->j->r->base.alloc);
     put_total(d, &first);
-    if (d->omitted)
+    if (d->omitted || d->only_names)
         put_way(d);
+    if (d->only_names)
+        put_folders(d);
     put(d, d->summary.len ? d->summary.ptr : "", d->summary.len);
     put_string(d, text->len ? "\n" : "");
     if (d->rc == MCP_OK)
@@ -486,10 +512,34 @@ int repo_patch_begin(repo_job *j, bool optional, repo_patch **ret)
         d->limit = SHORT_PATCH;
     common_buffer_init(&d->path, &j->r->base.alloc);
     common_buffer_init(&d->summary, &j->r->base.alloc);
+    repo_folders_init(&d->folders, &j->r->base.alloc);
     j->has_text = true;
     j->mime = "text/x-diff";
     *ret = d;
     return MCP_OK;
+}
+
+void repo_patch_only_name(repo_patch *d)
+{
+    d->only_names = true;
+}
+
+/* Adds the path of a file, without its numbers of lines. */
+static int name_file(differing *d, mcp_str path)
+{
+    const repo_target *t = &d->j->target;
+    mcp_str under = t->path.len ? t->path : t->param[REPO_PARAM_PATH];
+    if (under.len && memchr(under.ptr, '*', under.len))
+        under = (mcp_str){"", 0};
+    while (under.len && under.ptr[under.len - 1] == '/')
+        under.len--;
+    d->now = (repo_numbers){.large = true};
+    d->rc = repo_folders_add(&d->folders, under, path);
+    if (d->summary.len + path.len < MAX_NAMES)
+        sum_up(d);
+    else
+        d->unnamed++;
+    return d->rc;
 }
 
 int repo_patch_file(repo_patch *d, mcp_str path, const repo_entry *a, const repo_entry *b,
@@ -499,15 +549,18 @@ int repo_patch_file(repo_patch *d, mcp_str path, const repo_entry *a, const repo
     int rc = repo_use_check(&d->j->use);
     if (rc != MCP_OK)
         return rc;
-    if (++d->files > MAX_FILES)
+    d->files++;
+    if (!d->only_names && d->files > REPO_PATCH_FILES)
         return repo_job_fail(
             d->j, MCP_CODE_INTERNAL,
             "More than %d files differ: append the path of a folder or a file to the URI",
-            MAX_FILES);
+            REPO_PATCH_FILES);
     d->path.len = 0;
     d->work = work;
     d->now = (repo_numbers){0};
     rc = common_buffer_append(&d->path, path.ptr, path.len);
+    if (rc != MCP_OK || d->only_names)
+        return rc == MCP_OK ? name_file(d, path) : rc;
     if (rc == MCP_OK)
         rc = put_file(d, a, parts ? NULL : b, !parts);
     if (rc == MCP_OK && parts)
@@ -529,6 +582,7 @@ int repo_patch_end(repo_patch *d, int rc)
         rc = finish(d);
     common_buffer_free(&d->path);
     common_buffer_free(&d->summary);
+    repo_folders_free(&d->folders);
     common_release(&alloc, d);
     return rc;
 }

@@ -112,6 +112,22 @@ int repo_patch_begin(repo_job *job, bool optional, repo_patch **ret);
 int repo_patch_file(repo_patch *p, mcp_str path, const repo_entry *a, const repo_entry *b,
                     const mcp_str *work);
 int repo_patch_end(repo_patch *p, int rc);
+/* From now on, files are only named: there are too many of them. */
+void repo_patch_only_name(repo_patch *p);
+/* Appends a path as git writes it. */
+int repo_put_path(common_buffer *to, const char *side, mcp_str path);
+
+enum { REPO_PATCH_FILES = 5000 }; /* most files of a patch */
+
+/* The numbers of files in the folders below `under`, as lines. */
+typedef struct repo_folders {
+    common_buffer folder, text; /* the current folder; the lines of those before it */
+    size_t files, n, rest; /* in the current folder; number of folders; in those without a line */
+} repo_folders;
+void repo_folders_init(repo_folders *f, const mcp_allocator *alloc);
+void repo_folders_free(repo_folders *f);
+int repo_folders_add(repo_folders *f, mcp_str under, mcp_str path);
+int repo_folders_end(repo_folders *f);
 
 /* Returns whether the target asks for no part of its patch. */
 bool repo_patch_is_optional(const repo_target *target);
