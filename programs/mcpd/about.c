@@ -44,17 +44,16 @@ char *about_first(const settings *s)
  * (offer.c). */
 static const char by_methods[] = "\nList them with resources/list; read one by its URI.";
 static const char by_tools[] =
-    "\nList them with resources/list or the tool list_resources; read one by its URI, with "
-    "resources/read or the tool read_resource, which takes paths like src/a.c:12, too. "
-    "find_resources finds them by name, search_resources by content.";
+    "\nList them with resources/list or list_resources; read one by its URI with resources/read or "
+    "read_resource, also by path (src/a.c:12). find_resources finds names, "
+    "search_resources contents.";
 static const char by_either[] =
     "\nList them with resources/list, or the tool list_resources if there is one; read one by "
     "its URI, with resources/read or read_resource.";
 static const char how_to_files[] =
-    " Parts of a large file:" COMMON_FILE_FORMS " added to its URI; lines count from 1. More of "
-    "a folder's listing:" COMMON_FOLDER_FORMS " too.";
-static const char how_to_modules[] =
-    " For other URIs that can be read, see resources/templates/list";
+    " Parts of a large file:" COMMON_FILE_FORMS " lines count from 1. More of a "
+    "folder:" COMMON_FOLDER_FORMS " too.";
+static const char how_to_modules[] = " Other URIs: resources/templates/list";
 
 static bool is_utf8(const char *text)
 {
@@ -113,7 +112,7 @@ static void put_how_to(FILE *to, const settings *s, bool files, bool others)
         fputs(how_to_files, to);
     if (others)
         fprintf(to, "%s%s.", how_to_modules,
-                tools                  ? " and list_resources"
+                tools                  ? ", list_resources"
                 : s->no_resource_tools ? ""
                                        : " (and list_resources)");
 }
@@ -154,10 +153,7 @@ char *about_all(const settings *s, modules *m, about_place *place_of, void *user
     FILE *to = s->sources.count ? open_memstream(&text, &size) : NULL;
     if (!to)
         return NULL;
-    fputs(
-        "This server offers the following as resources (their URIs, or how these begin; then what "
-        "may follow):",
-        to);
+    fputs("Resources of this server (URIs, or how these begin; then what may follow):", to);
     size_t n = put_sources(to, s, m, place_of, user, &files);
     put_how_to(to, s, files > 0, files < n);
     fputs(is_written(s)

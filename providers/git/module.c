@@ -22,7 +22,7 @@ static int look(const char *source, const mcp_json *options, const char *name, m
 
 MCP_MODULE(git, .about = "git repositories", .options_schema = mcp_git_schema,
            .source_is_path = true, .mount = mount, .describe = describe, .look = look,
-           .uses =
-               "-/branches, -/status, -/log/{rev}{?author,text,since,until,limit,files}, "
-               "-/log/{rev}/{+path}, -/diff/{range}{?path}, -/blame/{rev}/{+path}{?line,lines}, "
-               "-/search/{rev}{?text,path}, {rev}/{+path}");
+           .uses = "-/branches, -/status, -/log/{rev}{?author,text,since,limit,files}, "
+                   "-/log/{rev}/{+path}, "
+                   "-/diff/{range}{?path}, -/blame/{rev}/{+path}{?line,lines}, "
+                   "-/search/{rev}{?text,path}, {rev}/{+path}");

@@ -352,7 +352,7 @@ uris() { # OPTIONS...: prints every listed URI, without the folder's prefix
 @test "the instructions name the tools if there are any" {
     said() { printf '%s\n' "$initialize" | "$MCPD" "$@" "$T" | jq -r .result.instructions; }
     [[ "$(said)" == *"or the tool list_resources if there is one"* ]]
-    [[ "$(said --resource-tools)" == *"resources/list or the tool list_resources;"*find_resources* ]]
+    [[ "$(said --resource-tools)" == *"resources/list or list_resources;"*find_resources* ]]
     [[ "$(said --no-resource-tools)" == *"List them with resources/list;"* ]]
     [[ "$(said --no-resource-tools)" != *_resource* ]]
 }
