@@ -32,12 +32,12 @@ s.serve_forever()' > port 2> idp.log 3>&- &
         > idp/.well-known/oauth-authorization-server
 }
 
-# token SUBJECT SCOPES [CLAIMS]: CLAIMS are members with a comma at the beginning; $kid is JSON text
+# token SUBJECT SCOPES [CLAIMS]: CLAIMS are members with a comma at the beginning; $kid is JSON text; $lifetime is in seconds
 token() {
     local head body
     head=$(printf '{"alg":"RS256","typ":"at+jwt","kid":"%s"}' "${kid:-k}" | base64url)
     body=$(printf '{"iss":"%s","aud":"%s","sub":"%s","scope":"%s","client_id":"c","jti":"%s","iat":%d,"exp":%d%s}' \
-        "$iss" "${audience:-https://r.example/mcp}" "$1" "$2" "$RANDOM" "$(date +%s)" "$(($(date +%s) + 600))" "$3" | base64url)
+        "$iss" "${audience:-https://r.example/mcp}" "$1" "$2" "$RANDOM" "$(date +%s)" "$(($(date +%s) + ${lifetime:-600}))" "$3" | base64url)
     printf '%s.%s.%s' "$head" "$body" "$(printf %s "$head.$body" | openssl dgst -sha256 -sign key.pem | base64url)"
 }
 
