@@ -212,6 +212,9 @@ typedef struct mcp_serve_options {
     /* How long to serve on before draining, for load balancers that go on sending requests for a while.
      * Meanwhile GET /readyz is answered with 503. A further signal ends this time. Default 0. */
     uint64_t delay_ms;
+    /* How long draining leaves idle connections open, at most for drain_ms: a proxy may be sending a request on a
+     * connection that looks idle. Their next answer has "Connection: close". Default 0. */
+    uint64_t linger_ms;
 } mcp_serve_options;
 
 /* Runs the loop until SIGTERM, SIGINT or mcp_loop_stop(), then drains all of its listeners, after

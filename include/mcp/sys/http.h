@@ -67,6 +67,9 @@ MCP_API void mcp_http_drain(mcp_http *http, int64_t now);
  * request on a connection that looks idle; it would lose the answer. Use it when another process
  * takes over, so that no request fails. Call it before mcp_http_drain(). */
 MCP_API void mcp_http_set_linger(mcp_http *http, uint64_t ms);
+/* The same, if no other process takes over: GET /readyz and the beginning of sessions are not changed by it. Use it when
+ * a proxy may go on sending requests for a while on the connections that it has. */
+MCP_API void mcp_http_set_idle_linger(mcp_http *http, uint64_t ms);
 MCP_API size_t mcp_http_busy(const mcp_http *http);
 /* Ends draining: every request that is still in flight gets an error (503, or the last event of its
  * stream) that says that the server is stopping, and every connection is closed after its error was

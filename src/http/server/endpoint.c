@@ -368,6 +368,12 @@ static void drain_connection(mcp_http_connection *c)
 void mcp_http_set_linger(mcp_http *http, uint64_t ms)
 {
     http->linger_ms = ms;
+    http->succeeded = ms > 0;
+}
+
+void mcp_http_set_idle_linger(mcp_http *http, uint64_t ms)
+{
+    http->linger_ms = ms;
 }
 
 void mcp_http_retire(mcp_http *http)

@@ -93,7 +93,8 @@ struct mcp_http {
     unsigned depth; /* nesting of calls into the endpoint */
     bool retired;   /* mcp_http_retire() */
     bool draining, woken;
-    uint64_t linger_ms; /* mcp_http_set_linger() */
+    bool succeeded;     /* another process takes over: mcp_http_set_linger() */
+    uint64_t linger_ms; /* how long draining leaves idle connections open */
     int64_t linger_end; /* while draining: when idle connections are closed */
     void (*wake)(mcp_http *http, void *user);
     void *wake_user;

@@ -245,7 +245,7 @@ static bool shares(const mcp_http *http)
  * that has taken over will tell the client to begin again. A session of HTTP+SSE would end with its stream. */
 static bool outlives(const mcp_http *http, const origin *from)
 {
-    return from->session_id || (from->params && (http->linger_ms || shares(http)));
+    return from->session_id || (from->params && (http->succeeded || shares(http)));
 }
 
 static mcp__http_refusal begin(mcp_http_connection *c, const mcp_channel_options *options,

@@ -303,7 +303,7 @@ static void answer_metrics(mcp_http_connection *c)
 static const char *not_ready(const mcp_http *http)
 {
     const mcp_http_options *o = &http->options;
-    if ((http->retired || http->draining) && !http->linger_ms)
+    if ((http->retired || http->draining) && !http->succeeded)
         return "draining";
     return o->not_ready ? o->not_ready(o->user) : NULL;
 }

@@ -21,6 +21,7 @@
 enum {
     ACCEPTS = 64,        /* connections accepted in one turn */
     SHARED_ACCEPTS = 1,  /* the same, if other processes accept from the same socket */
+    MOST_REST = 4096,    /* connections accepted at the end */
     PAUSE_MS = 100,      /* pause when the system lacks memory for another connection */
     SHED = 8,            /* idle connections to close when descriptors run short */
     SHED_AGAIN_MS = 100, /* pause after a search that found no idle connection */
@@ -405,10 +406,19 @@ static void stop_accepting(mcp_listener *l)
     l->resume_at = INT64_MAX;
 }
 
+/* Accepts the connections that are complete already: their peers may have sent a request, and would lose it. */
+static void accept_rest(mcp_listener *l)
+{
+    for (int i = 0; i < MOST_REST && accept_one(l); i++)
+        ;
+}
+
 void mcp_listener_drain(mcp_listener *l)
 {
     if (!l || l->socket.fd < 0)
         return;
+    if (l->lingers && !l->handed_over)
+        accept_rest(l);
     stop_accepting(l);
     l->net->lingers = l->net->lingers || l->lingers;
     mcp_http_drain(l->http, mcp_loop_now(l->net->loop));
@@ -427,8 +437,15 @@ int mcp_listener_socket(const mcp_listener *l)
 void mcp_listener_hand_over(mcp_listener *l, uint64_t linger_ms)
 {
     l->path = NULL;
+    l->handed_over = true;
     l->lingers = linger_ms > 0;
     mcp_http_set_linger(l->http, linger_ms);
+}
+
+void mcp__listener_linger(mcp_listener *l, uint64_t ms)
+{
+    l->lingers = ms > 0;
+    mcp_http_set_idle_linger(l->http, ms);
 }
 
 void mcp_listener_revoke(mcp_listener *l, const char *principal)

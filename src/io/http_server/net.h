@@ -114,13 +114,16 @@ struct mcp_listener {
     int64_t resume_at; /* when to accept again, or INT64_MAX if accepting is not paused */
     bool woken;        /* the endpoint has requested a tick */
     bool shared;       /* other processes may accept connections from the socket too */
-    bool lingers;      /* mcp_listener_hand_over() was called */
+    bool handed_over;  /* mcp_listener_hand_over() was called */
+    bool lingers;      /* draining leaves idle connections open for a while */
     bool lent;         /* the server uses the loop's host because of this listener */
     const char *path;  /* of a Unix socket: points into `address`; else NULL */
     uint64_t dev, ino; /* of the socket's file */
     char *address;
 };
 
+/* Draining leaves idle connections open for ms, and no other process takes over. */
+void mcp__listener_linger(mcp_listener *l, uint64_t ms);
 /* Runs the timers that are due. Returns the next deadline. */
 int64_t mcp__listener_turn(mcp_listener *l, int64_t now);
 

@@ -93,16 +93,18 @@ static bool has_connections(const mcp__net *net)
 }
 
 /* Serves on for a time, in which load balancers learn that they must send requests elsewhere. */
-static void serve_on(serving *s, uint64_t ms)
+static void serve_on(serving *s, uint64_t ms, uint64_t linger_ms)
 {
     mcp__net *net = s->loop->net;
     bool retires = false; /* or all were handed over to another process */
 
     for (mcp__link *at = net->listeners.next; at != &net->listeners; at = at->next) {
         mcp_listener *l = mcp__container(at, mcp_listener, link);
-        if (!l->lingers)
-            mcp_http_retire(l->http);
-        retires = retires || !l->lingers;
+        if (l->handed_over)
+            continue;
+        mcp_http_retire(l->http);
+        mcp__listener_linger(l, linger_ms);
+        retires = true;
     }
     if (!ms || !retires)
         return;
@@ -167,7 +169,7 @@ int mcp_loop_serve_http(mcp_loop *loop, const mcp_serve_options *options, mcp_er
         one_turn(&s);
     if (o.draining)
         o.draining(o.user);
-    serve_on(&s, o.delay_ms);
+    serve_on(&s, o.delay_ms, o.linger_ms);
     drain(&s, o.drain_ms);
     size_t requests = cut(&s);
     close_handles(&s);

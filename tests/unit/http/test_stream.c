@@ -376,6 +376,36 @@ static void test_not_ready(void **state)
     rig_end(&r);
 }
 
+/* An endpoint that ends may leave idle connections open, too: it is not ready, and no session begins. */
+static void test_idle_linger(void **state)
+{
+    (void)state;
+    rig r;
+    wire asks, begins, idle;
+    rig_begin(&r, NULL);
+    wire_open(&asks, &r);
+    wire_open(&begins, &r);
+    wire_open(&idle, &r);
+    mcp_http_retire(r.http);
+    mcp_http_set_idle_linger(r.http, 1000);
+    mcp_http_drain(r.http, r.now);
+    assert_int_equal(mcp_http_busy(r.http), 3);
+    rig_pass(&r, 900);
+    wire_send(&asks, READY);
+    wire_expect(&asks, "HTTP/1.1 503 ~\nConnection: close\n~\n\ndraining\n");
+    wire_send(&begins,
+              "POST /mcp HTTP/1.1\n{{std}}Content-Length: {{len}}\n\n" CALL("initialize", ""));
+    wire_expect(&begins, "HTTP/1.1 503 ~\nConnection: close\n~about to end~");
+    assert_int_not_equal(asks.closed, 0);
+    assert_int_equal(idle.closed, 0);
+    rig_pass(&r, 200);
+    assert_int_not_equal(idle.closed, 0);
+    wire_end(&asks);
+    wire_end(&begins);
+    wire_end(&idle);
+    rig_end(&r);
+}
+
 /* When another process takes over, a request on an idle connection is still answered, and idle
  * connections are closed a little later. */
 static void test_linger(void **state)
@@ -624,9 +654,9 @@ int main(void)
         cmocka_unit_test(test_stalled),     cmocka_unit_test(test_drain),
         cmocka_unit_test(test_linger_late), cmocka_unit_test(test_retire),
         cmocka_unit_test(test_not_ready),   cmocka_unit_test(test_linger),
-        cmocka_unit_test(test_linger_told), cmocka_unit_test(test_orphan),
-        cmocka_unit_test(test_late),        cmocka_unit_test(test_weight),
-        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_idle_linger), cmocka_unit_test(test_linger_told),
+        cmocka_unit_test(test_orphan),      cmocka_unit_test(test_late),
+        cmocka_unit_test(test_weight),      cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

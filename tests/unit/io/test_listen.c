@@ -494,6 +494,32 @@ static void test_late_request(void **state)
     unlink(f->path); /* a successor would have it */
 }
 
+/* A connection that is complete when draining begins, but was not accepted: its peer may have sent a request. */
+static void test_rest(void **state)
+{
+    static const char request[] = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    fixture *f = *state;
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    mcp_listener *l = opened(f, f->address);
+    int client = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    char in[1000] = "";
+
+    snprintf(at.sun_path, sizeof(at.sun_path), "%s", f->path);
+    assert_int_equal(connect(client, (struct sockaddr *)&at, sizeof(at)), 0);
+    assert_int_equal(send(client, request, strlen(request), MSG_NOSIGNAL), strlen(request));
+    assert_int_equal(
+        mcp_loop_serve_http(f->loop,
+                            MCP_OPTIONS(mcp_serve_options, .no_signals = true, .drain_now = true,
+                                        .linger_ms = 60000, .drain_ms = 60000),
+                            NULL),
+        MCP_OK);
+    assert_true(recv(client, in, sizeof(in) - 1, 0) > 0);
+    assert_non_null(strstr(in, "200 OK"));
+    assert_non_null(strstr(in, "Connection: close"));
+    mcp_listener_close(l);
+    close(client);
+}
+
 static mcp_str birthday(void *user)
 {
     (void)user;
@@ -578,6 +604,7 @@ int main(void)
         TEST(test_unix_leftovers),
         TEST(test_copied_sockets),
         TEST(test_late_request),
+        TEST(test_rest),
         TEST(test_tls_files),
         cmocka_unit_test(test_date_text),
         TEST(test_date_header),
