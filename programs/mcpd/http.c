@@ -346,18 +346,20 @@ static int serve(const settings *s, mcp_loop *loop, mcp_server *server, const ht
 {
     uint64_t drain_ms = s->drain_time * 1000;
     /* The supervisor of a worker waits, because it may have to keep its sockets open. */
-    uint64_t delay_ms = life->start->role == START_WORKER ? 0 : s->drain_delay * 1000;
+    uint64_t linger_ms = s->drain_delay * 1000;
+    uint64_t delay_ms = life->start->role == START_WORKER ? 0 : linger_ms;
     if (!s->stdio)
         return mcp_loop_serve_http(loop,
                                    MCP_OPTIONS(mcp_serve_options, .drain_ms = drain_ms,
-                                               .delay_ms = delay_ms, .draining = life->draining,
-                                               .user = life->user),
+                                               .delay_ms = delay_ms, .linger_ms = linger_ms,
+                                               .draining = life->draining, .user = life->user),
                                    error);
     int rc = http_serve_stdio(s, loop, server, error);
-    int drained = mcp_loop_serve_http(loop,
-                                      MCP_OPTIONS(mcp_serve_options, .drain_now = true,
-                                                  .drain_ms = drain_ms, .delay_ms = delay_ms),
-                                      rc == MCP_OK ? error : NULL);
+    int drained =
+        mcp_loop_serve_http(loop,
+                            MCP_OPTIONS(mcp_serve_options, .drain_now = true, .drain_ms = drain_ms,
+                                        .delay_ms = delay_ms, .linger_ms = linger_ms),
+                            rc == MCP_OK ? error : NULL);
     return rc == MCP_OK ? drained : rc;
 }
 

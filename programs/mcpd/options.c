@@ -446,8 +446,8 @@ static const option table[] = {
      .help = "With --http: time after SIGTERM or SIGINT in which everything is served as before, "
              "and only "
              "/readyz says \"draining\", so that load balancers send requests elsewhere; then "
-             "--drain-time "
-             "begins. A further signal ends it. By default there is no such time."},
+             "--drain-time begins, in which connections that are idle stay open for as long again. "
+             "A further signal ends it. By default there is no such time."},
     {.name = "drain-time",
      .kind = OPTION_COUNT,
      .at = AT(drain_time),

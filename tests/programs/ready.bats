@@ -93,6 +93,41 @@ drains() {
     drains 2
 }
 
+# Whether an answer to a request on an open connection says "draining", and that the connection will be closed.
+says_close() { # DESCRIPTOR
+    local head
+    head=$(timeout 60 sed '/^draining/q' <&"$1")
+    [[ $head == *503*'Connection: close'*draining* ]] || { echo "$head"; return 1; }
+}
+
+# A proxy may be sending a request on a connection that is idle when the delay ends.
+answers_once_more() { # WORKERS
+    local first second
+    serve_workers "$1" --drain-delay 86400 --drain-time 86400 project
+    exec {first}<>"/dev/tcp/127.0.0.1/$port" {second}<>"/dev/tcp/127.0.0.1/$port"
+    printf 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n' >&"$first"
+    timeout 60 sed '/^ok/q' <&"$first" >/dev/null
+    kill -TERM "$server"
+    wait_for all_draining
+    kill -TERM "$server" # ends the delay
+    refuses() { ! curl -s -m 10 -o /dev/null "http://127.0.0.1:$port/healthz"; }
+    wait_for refuses
+    for open in "$first" "$second"; do
+        alive "$server"
+        printf 'GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n' >&"$open"
+        says_close "$open"
+    done
+    exec {first}>&- {second}>&-
+    # nothing is left to wait for
+    wait "$server"
+    server=
+}
+
+@test "a connection that is idle when the delay ends is answered once more" {
+    answers_once_more 1
+    answers_once_more 2
+}
+
 @test "a worker that is killed meanwhile is started again, and is not ready" {
     serve_workers 2 --drain-delay 86400 project
     kill -TERM "$server"
