@@ -52,8 +52,8 @@ class Answer:
 class Connection:
     """One connection to the proxy, which is opened again whenever it was closed."""
 
-    def __init__(self, ledger, at, token):
-        self.ledger, self.at, self.token = ledger, at, token
+    def __init__(self, fleet, at=None):
+        self.ledger, self.at, self.token, self.tls = fleet.ledger, at or fleet.front, fleet.token, fleet.tls
         self.reader = self.writer = None
 
     def close(self):
@@ -65,7 +65,7 @@ class Connection:
         if self.reader and not self.reader.at_eof() and not self.reader.exception():
             return
         self.close()
-        self.reader, self.writer = await asyncio.open_connection(*self.at, limit=1 << 22)
+        self.reader, self.writer = await asyncio.open_connection(*self.at, limit=1 << 22, ssl=self.tls)
 
     async def head(self):
         """Reads the head of an answer: its status and headers."""
@@ -155,7 +155,7 @@ class Client:
 
     def __init__(self, fleet, kind, make):
         self.fleet, self.kind, self.make = fleet, kind, make
-        self.connection = Connection(fleet.ledger, fleet.front, fleet.token)
+        self.connection = Connection(fleet)
         self.paused = self.busy = False
 
     async def run(self):
@@ -186,7 +186,7 @@ class TaskClient:
 
     def __init__(self, fleet):
         self.fleet, self.ends, self.lost = fleet, {}, []
-        self.connection = Connection(fleet.ledger, fleet.front, fleet.token)
+        self.connection = Connection(fleet)
 
     async def run(self):
         while not self.fleet.stopping:
@@ -250,7 +250,7 @@ class Listener(Freshness):
     def __init__(self, fleet, uri, at=None):
         super().__init__()
         self.fleet, self.uri, self.openings, self.up = fleet, uri, 0, False
-        self.connection = Connection(fleet.ledger, at or fleet.front, fleet.token)
+        self.connection = Connection(fleet, at)
         self.ledger = Ledger() if at else fleet.ledger  # what the proxy does not see is not counted
         self.ledger.quiet = at is not None
 
@@ -305,7 +305,7 @@ class Session(Freshness):
     def __init__(self, fleet, uri, subscribes):
         super().__init__()
         self.fleet, self.uri, self.subscribes = fleet, uri, subscribes
-        self.connection = Connection(fleet.ledger, fleet.front, fleet.token)
+        self.connection = Connection(fleet)
         self.id = self.stream = None
         self.begun = self.ended = 0
 
@@ -355,7 +355,7 @@ class Session(Freshness):
         self.connection.close()
 
     async def listen(self, id):
-        connection, status = Connection(self.fleet.ledger, self.fleet.front, self.fleet.token), 0
+        connection, status = Connection(self.fleet), 0
         try:
             await connection.open()
             connection.send("GET", {"Mcp-Session-Id": id, "MCP-Protocol-Version": "2025-11-25"}, None)

@@ -1,4 +1,4 @@
-"""The processes of a fleet for the driver: an issuer of tokens, Redis, instances of mcpd, HAProxy."""
+"""The processes of a fleet for the driver: an issuer of tokens, Redis, instances of mcpd, a proxy."""
 import base64
 import http.client
 import http.server
@@ -7,6 +7,8 @@ import os
 import re
 import shutil
 import signal
+import socket
+import ssl
 import subprocess
 import threading
 import time
@@ -112,6 +114,8 @@ class Instance:
             "http": ["%s:%d" % self.at], "name": "fleet", "allow-host": ["mcp.example"], "trusted-proxy": ["127.0.0.1"],
             "bus": "redis:" + fleet.redis.socket, "seal-key-file": fleet.folder + "/key", "log-level": "info",
             "instance-address": "unix:%s/%s.sock" % (fleet.folder, name), "resource-tools": False,
+            **({"drain-delay": fleet.delay} if fleet.delay else {}),
+            **({"tls-cert": fleet.certificate, "tls-key": fleet.key} if fleet.tls else {}),
             "oauth": {"resource": "https://mcp.example/mcp",
                       "issuers": [{"issuer": fleet.issuer.url, "audiences": ["https://mcp.example/mcp"]}]},
             "tools": [
@@ -164,12 +168,15 @@ class Instance:
 class Fleet:
     """Everything that clients need. The addresses are those of one network below 127.0.0.0/8 that no other test has."""
 
-    def __init__(self, folder):
-        self.folder = folder
+    def __init__(self, folder, options):
+        self.folder, self.proxy_name, self.delay, self.tls = folder, options.proxy, options.delay, None
+        self.certificate, self.key = folder + "/cert.pem", folder + "/key.pem"
+        if options.tls:
+            self.make_certificate()
         pid = os.getpid()
         self.net = "127.%d.%d" % (1 + (pid >> 14 & 127), pid >> 7 & 127)
         self.port, self.front = 8000 + (pid & 127), ("127.%d.%d.10" % (1 + (pid >> 14 & 127), pid >> 7 & 127), 9000 + (pid & 127))
-        self.processes, self.instances, self.redis = [], [], None
+        self.processes, self.instances, self.redis, self.proxy = [], [], None, None
 
     def begin(self):
         """Makes the contents, and starts everything."""
@@ -191,9 +198,19 @@ class Fleet:
         self.instances = [Instance(self, name, 11 + i) for i, name in enumerate("abc")]
         for instance in self.instances:
             instance.start()
-        self.start_haproxy()
+        self.start_proxy()
         self.reads = [URI, "file://%s/notes/one.txt" % folder, "git://app/main/one.txt",
                       "mcp+first:file://%s/first/one.txt" % folder, "mcp+second:file://%s/second/one.txt" % folder]
+
+    def make_certificate(self):
+        """One for the proxy and the instances. Its key is in another file and, for HAProxy, in a file with it."""
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+                        "-keyout", self.key, "-out", self.certificate, "-days", "2", "-subj", "/CN=mcp.internal", "-addext",
+                        "subjectAltName=DNS:mcp.internal,DNS:mcp.example"], check=True, capture_output=True)
+        with open(self.folder + "/both.pem", "w") as f:
+            f.write(open(self.certificate).read() + open(self.key).read())
+        self.tls = ssl.create_default_context(cafile=self.certificate)
+        self.tls.check_hostname = False  # addresses
 
     def make_repository(self):
         repository = self.folder + "/repository"
@@ -208,40 +225,80 @@ class Fleet:
                                                stdin=subprocess.DEVNULL, stderr=open(log, "w")))
         return wait_for("the second upstream serves", lambda: re.search(r" at (http://\S*/mcp)", open(log).read())).group(1)
 
-    def start_haproxy(self):
-        """The configuration of docs/deploy, with the addresses of this fleet and without TLS."""
-        text = open(SOURCE + "/docs/deploy/haproxy.cfg").read()
-        text = re.sub(r"bind :443.*", "bind %s:%d" % self.front, text)
-        text = re.sub(r"default-server ssl.*", "", text)
+    def start_proxy(self):
+        """The configuration of docs/deploy, with the addresses of this fleet, and without TLS unless it is wanted."""
+        files = {"haproxy": "haproxy.cfg", "nginx": "nginx.conf"}
+        text = open("%s/docs/deploy/%s" % (SOURCE, files[self.proxy_name])).read()
         text = re.sub(r"10\.0\.0\.(1[123]):8642", r"%s.\1:%d" % (self.net, self.port), text)
-        stats = "\nfrontend stats\n    bind %s:%d\n    stats enable\n    stats uri /\n" % (self.front[0], self.front[1] + 200)
-        path = self.folder + "/haproxy.cfg"
+        text, words = getattr(self, self.proxy_name)(text)
+        path = "%s/%s" % (self.folder, files[self.proxy_name])
         with open(path, "w") as f:
-            f.write(text + stats)
-        program = shutil.which("haproxy") or "/usr/sbin/haproxy"
-        self.processes.append(subprocess.Popen([program, "-db", "-f", path], stdout=open(self.folder + "/haproxy.log", "w"),
-                                               stderr=subprocess.STDOUT))
-        wait_for("HAProxy sees three instances", lambda: self.up() == 3)
+            f.write(text)
+        program = shutil.which(self.proxy_name) or "/usr/sbin/" + self.proxy_name
+        self.proxy = subprocess.Popen([program, *words, path], stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT,
+                                      stdout=open(self.folder + "/proxy.log", "w"))
+        self.wait_for_proxy()
+
+    def haproxy(self, text):
+        text = text.replace("bind :443", "bind %s:%d" % self.front)
+        text = text.replace("/etc/haproxy/mcp.example.pem", self.folder + "/both.pem")
+        text = text.replace("/etc/haproxy/instances.pem", self.certificate)
+        if not self.tls:
+            text = re.sub(r" ssl crt .*|default-server ssl.*", "", text)
+        own = "global\n    stats socket %s/haproxy.sock level admin\n\n" % self.folder
+        return own + text, ("-db", "-f")
+
+    def nginx(self, text):
+        text = text.replace("listen 443", "listen %s:%d" % self.front)
+        text = re.sub(r"/etc/nginx/(mcp\.example|instances)\.pem", self.certificate, text)
+        text = text.replace("/etc/nginx/mcp.example.key", self.key)
+        if not self.tls:
+            text = re.sub(r" *(proxy_)?ssl_.*\n", "", text).replace("%d ssl;" % self.front[1], "%d;" % self.front[1])
+            text = text.replace("https://", "http://")
+        temporary = "".join("%s_temp_path %s/temp_%s; " % (kind, self.folder, kind)
+                            for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+        own = "daemon off; worker_processes 2; pid %s/nginx.pid; error_log %s/proxy.log;\n" % (self.folder, self.folder)
+        user = "user root;\n" if os.geteuid() == 0 else ""
+        return "%s%sevents { worker_connections 8192; }\nhttp { access_log off; %s\n%s}\n" % (user, own, temporary, text), \
+            ("-p", self.folder, "-e", self.folder + "/proxy.log", "-c")
+
+    def tell_haproxy(self, command):
+        """The answer of HAProxy's runtime API."""
+        with socket.socket(socket.AF_UNIX) as s:
+            s.connect(self.folder + "/haproxy.sock")
+            s.sendall(command.encode() + b"\n")
+            return b"".join(iter(lambda: s.recv(65536), b"")).decode()
 
     def up(self):
         """How many instances HAProxy uses."""
-        done = subprocess.run(["curl", "-s", "-m", "10", "http://%s:%d/;csv" % (self.front[0], self.front[1] + 200)],
-                              capture_output=True, text=True, check=False)
-        return len(re.findall(r"^instances,[abc],.*,UP,", done.stdout, re.M))
+        try:
+            return len(re.findall(r"^instances,[abc],.*,UP,", self.tell_haproxy("show stat"), re.M))
+        except OSError:
+            return 0
+
+    def wait_for_proxy(self):
+        """Until the proxy uses all instances. nginx leaves one out for a second, and asks nobody."""
+        if self.proxy_name == "haproxy":
+            wait_for("HAProxy sees three instances", lambda: self.up() == 3)
+        else:
+            time.sleep(1.5)
 
     def metric(self, instance, name):
         done = subprocess.run(["curl", "-s", "-m", "30", "-H", "Host: mcp.example", "-H", "Authorization: Bearer " + self.token,
-                               "http://%s:%d/metrics" % instance.at], capture_output=True, text=True, check=False)
+                               "-k", "%s/metrics" % self.url(instance.at)], capture_output=True, text=True, check=False)
         return float((re.findall(r"^%s (\S+)$" % re.escape(name), done.stdout, re.M) or ["0"])[0])
+
+    def url(self, at):
+        return "%s://%s:%d" % ("https" if self.tls else "http", *at)
 
     def ask(self, at, method, params, name):
         """Sends one request, and returns its result; empty if there is none."""
         message, headers = request(method, params, name, TASKS)
         headers.update({"Host": "mcp.example", "Authorization": "Bearer " + self.token, "Content-Type": "application/json",
                         "Accept": "application/json, text/event-stream"})
-        asked = urllib.request.Request("http://%s:%d/mcp" % at, json.dumps(message).encode(), headers)
+        asked = urllib.request.Request(self.url(at) + "/mcp", json.dumps(message).encode(), headers)
         try:
-            with urllib.request.urlopen(asked, timeout=60) as answer:
+            with urllib.request.urlopen(asked, timeout=60, context=self.tls) as answer:
                 return json.loads(answer.read()).get("result", {})
         except (OSError, http.client.HTTPException):
             return {}
@@ -268,6 +325,9 @@ class Fleet:
 
     def kill(self):
         parts = [part for part in [self.redis, *self.instances] if part and part.process]
+        if self.proxy:
+            self.proxy.terminate()  # nginx ends its workers
+            self.proxy.wait()
         for process in self.processes + [part.process for part in parts]:
             if process.poll() is None:
                 os.kill(process.pid, signal.SIGCONT)
