@@ -106,3 +106,23 @@ END
     [ -e policy ]
     [[ $output == *"may start with the machine:"*nginx* ]]
 }
+
+@test "an extension of PostgreSQL is installed for the version that the machine has or would get" {
+    system debian 13 'Debian GNU/Linux 13 (trixie)'
+    mkdir -p tree/scripts tree/cmake tree/src
+    cp "$BATS_TEST_DIRNAME/../../cmake/layers.txt" tree/cmake/
+    sed "s|/usr/share/postgresql/|$PWD/share/|; s|/usr/lib/postgresql/|$PWD/lib/|" "$deps" >tree/scripts/install-deps
+    chmod +x tree/scripts/install-deps
+    stub apt-cache 'echo "Depends: postgresql-17"; echo "Depends: postgresql-17 (>= 1)"'
+    run -0 tree/scripts/install-deps --tests
+    grep -qE 'install.* postgresql-17-hypopg( |$)' apt.log
+    : >apt.log
+    mkdir -p lib/9/bin lib/15/bin
+    run -0 tree/scripts/install-deps --tests
+    grep -qE 'install.* postgresql-15-hypopg( |$)' apt.log
+    : >apt.log
+    mkdir -p share/15/extension
+    touch share/15/extension/hypopg.control
+    run -0 tree/scripts/install-deps --tests
+    ! grep hypopg apt.log
+}
