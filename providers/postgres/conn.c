@@ -12,13 +12,16 @@
  *     as a caller B role settings, then as above (always in a transaction)
  *                 with own_login: B check of the login, then as above
  *     outside     B first-query parse DECLARE [MOVE] R(fetch) S  rollback S  DISCARD ALL S  set-up S
+ *     trial       B first-query parse R(explain) R(create)... R(explain) S  rollback S  reset S
+ *                 DISCARD ALL S  set-up S
  *     write       B notify R S, and when their results are here:
  *                 C S  DISCARD ALL S  set-up S, or with rollback instead of COMMIT (C)
  *
  * The first query is needed because a transaction can be made writable until its first query. The
  * search path is needed because a user-defined function or operator whose argument types match
  * better would be called instead of PostgreSQL's own. DISCARD ALL is needed because a function may
- * leave locks and prepared statements.
+ * leave locks and prepared statements. Neither it nor a rollback ends a hypothetical index, so the
+ * reset is in a part of its own, which the server runs also after an error.
  */
 #define _GNU_SOURCE
 #include "caller.h"
@@ -197,14 +200,27 @@ static bool put_fetch(postgres_conn *c, const postgres_op *op)
            (!op->skip || put_sql(c, 'q', move)) && put_sql(c, 'R', fetch);
 }
 
+/* The statement without the indexes of the trial, and with them. Their texts are only parameters. */
+static bool put_trial(postgres_conn *c, const postgres_op *op)
+{
+    const postgres_trial *t = op->trial;
+    bool ok = put_itself(c, op);
+    for (size_t i = 0; ok && i < t->n; i++)
+        ok = put_step(c, 'R',
+                      PQsendQueryParams(c->pg, t->create, 1, NULL, &t->index[i], NULL, NULL, 0));
+    return ok && put_itself(c, op);
+}
+
 static bool put_outside(postgres_conn *c, const postgres_op *op)
 {
-    if (!put_begin(c, op) || !put_sql(c, 'q', "SELECT 1") ||
+    const postgres_trial *t = op->trial;
+    if (!put_begin(c, op) || !put_sql(c, 'q', t ? t->begin : "SELECT 1") ||
         !put_step(c, 'p', PQsendPrepare(c->pg, "", op->alone, 0, NULL)))
         return false;
-    if (!(op->fetch ? put_fetch(c, op) : put_itself(c, op)))
+    if (!(t ? put_trial : op->fetch ? put_fetch : put_itself)(c, op))
         return false;
-    return put_sync(c) && put_sql(c, 'q', "ROLLBACK") && put_sync(c) && put_discard(c);
+    return put_sync(c) && put_sql(c, 'q', "ROLLBACK") && put_sync(c) &&
+           (!t || (put_sql(c, 'q', t->reset) && put_sync(c))) && put_discard(c);
 }
 
 /* The notice is for other processes, and other connections of this one. It is sent by the database
@@ -239,6 +255,7 @@ void postgres_conn_start(postgres_conn *c, postgres_op *op)
     c->deadline = op->deadline;
     c->at = c->n_steps = c->received = 0;
     c->dirty = c->heard = c->partial = false;
+    op->nth = 0;
     if (!(op->write ? put_write : op->outside ? put_outside : put_own)(c, op)) {
         lost(c);
         return;
@@ -366,7 +383,10 @@ static bool take_result(postgres_conn *c, PGresult *r)
 /* Called at the end of the results of a step. */
 static void end_step(postgres_conn *c)
 {
-    bool answered = c->op && c->step[c->at] == (c->op->write ? 'C' : 'R');
+    char last = c->op && c->op->write ? 'C' : 'R';
+    bool answered = c->op && c->step[c->at] == last && !strchr(c->step + c->at + 1, last);
+    if (c->op && c->step[c->at] == 'R' && !c->op->text[0])
+        c->op->nth++;
     c->at++;
     next_is(c);
     if (answered)

@@ -4,7 +4,7 @@
 
 #include "pool.h"
 
-enum { POSTGRES_PREPARED = 32, POSTGRES_STEPS = 16 };
+enum { POSTGRES_PREPARED = 32, POSTGRES_STEPS = 20 };
 
 /* A slot for a prepared statement. */
 typedef struct postgres_place {

@@ -264,12 +264,12 @@ static void end_plan(postgres_job *j, int rc)
         show(j);
 }
 
-void postgres_run_explain(postgres_job *j, mcp_str sql)
+bool postgres_may_explain(postgres_job *j, mcp_str sql)
 {
     if (mcp_request_restricted(j->req)) {
         postgres_job_fail(j, MCP_CODE_INVALID_PARAMS,
-                          "Plans are not shown under access rules: run the query without explain");
-        return;
+                          "Plans are not shown under access rules: run the query itself");
+        return false;
     }
     if (sql.len > POSTGRES_LONGEST_SQL || memchr(sql.ptr, 0, sql.len) ||
         postgres_beginning_of(sql.ptr) != POSTGRES_QUERY) {
@@ -278,8 +278,13 @@ void postgres_run_explain(postgres_job *j, mcp_str sql)
             "This is not explained: only a SELECT, WITH, VALUES or TABLE of at most %d "
             "bytes",
             POSTGRES_LONGEST_SQL);
-        return;
+        return false;
     }
+    return true;
+}
+
+void postgres_put_explain(postgres_job *j, mcp_str sql)
+{
     postgres_sql_reset(&j->sql);
     postgres_put(&j->sql,
                  "EXPLAIN (FORMAT JSON, VERBOSE) DECLARE mcp_cursor NO SCROLL CURSOR FOR ");
@@ -288,5 +293,12 @@ void postgres_run_explain(postgres_job *j, mcp_str sql)
     j->op.alone = sql.ptr;
     j->op.statement = 0;
     j->op.fetch = j->op.skip = 0;
+}
+
+void postgres_run_explain(postgres_job *j, mcp_str sql)
+{
+    if (!postgres_may_explain(j, sql))
+        return;
+    postgres_put_explain(j, sql);
     postgres_job_run(j, NULL, take_plan, end_plan);
 }

@@ -47,7 +47,7 @@ typedef struct looking {
 /* ---- the answer ------------------------------------------------------------------------------ */
 
 /* Names may contain anything, so a line end of theirs is none of the text. */
-static void put_line(postgres_sql *to, const char *text)
+void postgres_put_line(postgres_sql *to, const char *text)
 {
     for (; *text; text++)
         postgres_put_str(to, (unsigned char)*text < ' ' ? MCP_STR(" ") : (mcp_str){text, 1});
@@ -116,10 +116,10 @@ static void put_entry(looking *l, const mcp_json *entry, const char *line, const
     postgres_job *j = l->j;
     const char *head = parts[l->part].head;
     postgres_put(&j->text, !head || !*head ? "" : l->n ? "- " : ":\n- ");
-    put_line(&j->text, line);
+    postgres_put_line(&j->text, line);
     if (statement)
         postgres_put(&j->text, ": ");
-    put_line(&j->text, statement ? statement : "");
+    postgres_put_line(&j->text, statement ? statement : "");
     postgres_put(&j->text, "\n");
     if (!head)
         mcp_json_key(j->json, parts[l->part].key);
@@ -259,6 +259,22 @@ static int take_name(mcp_request *req, const mcp_json *arguments, const char *ke
     return given.len && !*ret ? MCP_ENOMEM : MCP_OK;
 }
 
+static int start(postgres_job *j, const mcp_json *arguments)
+{
+    looking *l = mcp_request_alloc(j->req, sizeof(*l));
+    if (!l)
+        return MCP_ENOMEM;
+    *l = (looking){.j = j};
+    int rc = take_name(j->req, arguments, "schema", &l->schema);
+    if (rc == MCP_OK)
+        rc = take_name(j->req, arguments, "table", &l->table);
+    if (rc == MCP_EINVAL)
+        return mcp_reply_tool_error(j->req, "A name contains NUL");
+    j->own = l;
+    j->most = common_query_tool_bytes(j->req, arguments, j->s->answer_tokens);
+    return rc == MCP_OK ? postgres_job_start(j, run) : rc;
+}
+
 static int call(mcp_request *req, const mcp_json *arguments, void *user)
 {
     postgres *s = user;
@@ -271,38 +287,37 @@ static int call(mcp_request *req, const mcp_json *arguments, void *user)
     postgres_job *j = postgres_job_new(s, req, (mcp_str){"", 0}, &rc);
     if (!j)
         return rc;
-    looking *l = mcp_request_alloc(req, sizeof(*l));
-    if (!l)
-        return MCP_ENOMEM;
-    *l = (looking){.j = j};
-    rc = take_name(req, arguments, "schema", &l->schema);
-    if (rc == MCP_OK)
-        rc = take_name(req, arguments, "table", &l->table);
-    if (rc == MCP_EINVAL)
-        return mcp_reply_tool_error(req, "A name contains NUL");
-    if (rc != MCP_OK)
-        return rc;
-    j->own = l;
     j->as_tool = true;
-    j->most = common_query_tool_bytes(req, arguments, s->answer_tokens);
-    return postgres_job_start(j, run);
+    return (postgres_is_trial(arguments) ? postgres_trial_start : start)(j, arguments);
 }
 
 /* ---- registration ---------------------------------------------------------------------------- */
 
-static const char input_schema[] =
-    "{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{\"schema\":{\"type\":"
-    "\"string\",\"description\":\"Only this schema\"},\"table\":{\"type\":\"string\","
-    "\"description\":\"Only this table\"}}}";
+#define INPUT(more)                                                                             \
+    "{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{\"schema\":{\"type\":" \
+    "\"string\",\"description\":\"Only this schema\"},\"table\":{\"type\":\"string\","          \
+    "\"description\":\"Only this table\"}" more "}}"
+static const char input_schema[] = INPUT("");
+static const char input_schema_with_plans[] =
+    INPUT(",\"query\":{\"type\":\"string\",\"description\":\"Instead: a SELECT that `indexes` "
+          "might help. "
+          "Needs the extension hypopg, creates nothing\"},"
+          "\"indexes\":{\"type\":\"array\",\"maxItems\":4,\"items\":{\"type\":\"string\"},"
+          "\"description\":\"CREATE INDEX statements\"}");
 
 #define LIST "{\"type\":\"array\",\"items\":{\"type\":\"object\"}}"
-static const char output_schema[] =
-    "{\"type\":\"object\",\"required\":[\"truncated\"],\"properties\":{\"tables\":" LIST
-    ",\"counted\":{\"type\":\"object\"},\"cache\":{\"type\":\"object\"},\"transaction_ids\":{"
-    "\"type\":\"object\"},\"unused_indexes\":" LIST ",\"sequential_scans\":" LIST
-    ",\"dead_rows\":" LIST ",\"duplicate_indexes\":" LIST ",\"invalid_indexes\":" LIST
-    ",\"running_statements\":" LIST ",\"truncated\":{\"type\":\"boolean\",\"description\":"
-    "\"There is more than is shown\"}}}";
+#define OUTPUT(more)                                                                             \
+    "{\"type\":\"object\",\"required\":[\"truncated\"],\"properties\":{\"tables\":" LIST         \
+    ",\"counted\":{\"type\":\"object\"},\"cache\":{\"type\":\"object\"},\"transaction_ids\":{"   \
+    "\"type\":\"object\"},\"unused_indexes\":" LIST ",\"sequential_scans\":" LIST                \
+    ",\"dead_rows\":" LIST ",\"duplicate_indexes\":" LIST ",\"invalid_indexes\":" LIST           \
+    ",\"running_statements\":" LIST more ",\"truncated\":{\"type\":\"boolean\",\"description\":" \
+    "\"There is more than is shown\"}}}"
+static const char output_schema[] = OUTPUT("");
+static const char output_schema_with_plans[] = OUTPUT(
+    ",\"hypothetical_indexes\":{\"type\":\"object\",\"required\":[\"cost_without\",\"cost_with\","
+    "\"indexes\"],\"properties\":{\"cost_without\":{\"type\":\"number\"},\"cost_with\":{\"type\":"
+    "\"number\"},\"indexes\":" LIST "}}");
 
 /* Characters that not every model API allows become "_". */
 static void make_name(postgres *s)
@@ -318,22 +333,24 @@ static void make_name(postgres *s)
 int postgres_health_offer(postgres *s, common_offer offer, mcp_error *error)
 {
     char title[200], about[400];
+    bool plans = s->base.explain; /* hypothetical indexes are about plans */
     if (!s->health_wanted)
         return MCP_OK;
     make_name(s);
     snprintf(title, sizeof(title), "Health of the PostgreSQL database %.80s", s->base.name);
     snprintf(about, sizeof(about),
              "Says what the statistics of the PostgreSQL database %.80s show: unused, missing, "
-             "duplicate and invalid indexes, dead rows, long statements, cache, transaction ids",
-             s->base.name);
-    int rc =
-        common_offer_tool(offer,
-                          MCP_OPTIONS(mcp_tool, .name = s->health, .title = title,
-                                      .description = about, .input_schema = input_schema,
-                                      .output_schema = output_schema, .read_only = MCP_HINT_YES,
-                                      .destructive = MCP_HINT_NO, .idempotent = MCP_HINT_YES,
-                                      .open_world = MCP_HINT_NO, .call = call, .offered = offered),
-                          s, error);
+             "duplicate and invalid indexes, dead rows, long statements, cache, transaction ids%s",
+             s->base.name, plans ? ". Or whether new indexes would help a query" : "");
+    int rc = common_offer_tool(
+        offer,
+        MCP_OPTIONS(mcp_tool, .name = s->health, .title = title, .description = about,
+                    .input_schema = plans ? input_schema_with_plans : input_schema,
+                    .output_schema = plans ? output_schema_with_plans : output_schema,
+                    .read_only = MCP_HINT_YES, .destructive = MCP_HINT_NO,
+                    .idempotent = MCP_HINT_YES, .open_world = MCP_HINT_NO, .call = call,
+                    .offered = offered),
+        s, error);
     return rc == MCP_EEXIST ? common_refuse(error, rc, s->base.name,
                                             "another source has the same tool database_health; "
                                             "rename one of them: ?name=NAME")

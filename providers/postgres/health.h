@@ -1,4 +1,4 @@
-/* health.h: the statement of the tool database_health, and the parts of its answer.
+/* health.h: the statement of the tool database_health, the parts of its answer, and its hypothetical indexes.
  *
  * Each row has the number of a part, in the order of the enum; the kind, schema and name of the table or
  * schema that it is about, as in describe.h, or "-" if it is about none; the entry, a JSON object; the
@@ -26,6 +26,13 @@ typedef enum postgres_health_part {
 /* Parameters: the schema and the table, NULL for all; whether rules are set ("t", "f"); the largest number
  * of rows of a part. */
 extern const char postgres_health_sql[];
+
+/* Appends a text that may have line ends, which are spaces then. */
+void postgres_put_line(postgres_sql *to, const char *text);
+
+/* Whether the arguments ask for hypothetical indexes, and the call then; see trial.c. */
+bool postgres_is_trial(const mcp_json *arguments);
+int postgres_trial_start(postgres_job *j, const mcp_json *arguments);
 
 int postgres_health_offer(postgres *s, common_offer offer, mcp_error *error);
 

@@ -23,7 +23,7 @@
 
 #include "buffer.h"
 
-enum { POSTGRES_MAX_VALUES = 64 };
+enum { POSTGRES_MAX_VALUES = 64, POSTGRES_TRIAL_INDEXES = 4 };
 
 typedef struct postgres_pool postgres_pool;
 typedef struct postgres_conn postgres_conn;
@@ -64,6 +64,16 @@ typedef struct postgres_write {
                 * something was changed */
 } postgres_write;
 
+/* Hypothetical indexes for a statement, which is explained without and with them. They are in the
+ * session, not in the transaction, and are reset whatever happens, or the connection is closed. */
+typedef struct postgres_trial {
+    const char *begin;  /* the first query of the transaction */
+    const char *create; /* makes the index of its parameter */
+    const char *reset;
+    const char *index[POSTGRES_TRIAL_INDEXES];
+    size_t n;
+} postgres_trial;
+
 /* A statement. Everything that it points to must stay valid until `end` is called. */
 struct postgres_op {
     const char *sql;
@@ -79,6 +89,8 @@ struct postgres_op {
     bool slow;             /* may read much; never gets all connections */
     bool outside;          /* a statement from outside; gets even fewer connections */
     postgres_write *write; /* with `outside`: it changes rows; otherwise NULL */
+    /* With `outside`: the statement has results without the indexes, of each index, and with them. */
+    const postgres_trial *trial;
     const char *alone;     /* with `outside`: the text, which must be a single statement */
     const postgres_as *as; /* the role and the settings of the caller; NULL means the login role */
     size_t fetch;          /* with `outside`: number of rows to fetch; 0 means that the statement
@@ -106,6 +118,7 @@ struct postgres_op {
     unsigned
         position; /* with `outside`: the character of `alone` that the error is about, from 1; 0
                         * if it is about none */
+    size_t nth;   /* with `trial`: which of the results comes, or has failed, from 0 */
     bool refused; /* the error is that the role of the caller cannot be used; `state` is empty */
 
     /* Used by the pool. */

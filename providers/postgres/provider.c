@@ -355,8 +355,9 @@ const char mcp_postgres_schema[] = COMMON_DATABASE_SCHEMA(
     "\"superuser\":{\"type\":\"boolean\",\"description\":\"Run queries also for a role that may "
     "read the server's files\"},"
     "\"database_health\":{\"type\":\"boolean\",\"description\":\"There is a tool "
-    "database_health_NAME, which says what the statistics show; default "
-    "false\"}," POSTGRES_RUN_AS_SCHEMA,
+    "database_health_NAME, which says what the statistics show, and with `explain` whether an "
+    "index "
+    "would help; default false\"}," POSTGRES_RUN_AS_SCHEMA,
     COMMON_QUERIES_SCHEMA("$1, $2 in the order of `parameters`", COMMON_QUERY_WRITES, ""));
 
 /* `tool` has room for the tool's name and its NUL. */

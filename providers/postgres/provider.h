@@ -228,6 +228,10 @@ void postgres_run_outside(postgres_job *j, mcp_str sql);
 
 /* The same, for the plan of a query instead of its rows; see explain.c. */
 void postgres_run_explain(postgres_job *j, mcp_str sql);
+/* Returns whether the query may be explained; otherwise makes the job fail. */
+bool postgres_may_explain(postgres_job *j, mcp_str sql);
+/* Sets the statement that explains the query, which lives until the end of the job. */
+void postgres_put_explain(postgres_job *j, mcp_str sql);
 /* Ends the job after a statement from outside: with its result, or with an error. */
 void postgres_end_statement(postgres_job *j, int rc);
 

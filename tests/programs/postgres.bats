@@ -233,6 +233,26 @@ write_change() {
     [[ "$status" != 0 && "$output" == *'There is no such table'* ]] || { echo "$output"; return 1; }
 }
 
+@test "an index is tried with both options, and under rules not even for those whom one allows the tool" {
+    [ "$(psql -At -h "$PGDIR" -U postgres shop -c "SELECT count(*) FROM pg_available_extensions WHERE name = 'hypopg'")" = 1 ] ||
+        skip "hypopg is not installed (scripts/install-deps --tests)"
+    psql -q -h "$PGDIR" -U postgres shop -c 'CREATE EXTENSION hypopg' -c 'CREATE TABLE tried AS SELECT generate_series(1, 20000) AS a' \
+        -c 'GRANT SELECT ON tried TO reader' -c 'ANALYZE tried'
+    arguments=('query=SELECT a FROM tried WHERE a = 5' 'indexes=["CREATE INDEX ON tried (a)"]')
+    run -0 mcpctl call --yes database_health_shop "${arguments[@]}" -- mcpd 'postgres:shop?database_health=true&explain=true'
+    [[ "$output" == 'With the index, the estimated cost falls from '*'; CREATE INDEX ON tried (a) is used.' ]] || { echo "$output"; return 1; }
+    run -0 mcpctl call --yes --json database_health_shop "${arguments[@]}" -- mcpd 'postgres:shop?database_health=true&explain=true'
+    [ "$(jq -c '.structuredContent.hypothetical_indexes | .indexes, .cost_with < .cost_without' <<<"$output" | tr '\n' ' ')" = \
+        '[{"index":"CREATE INDEX ON tried (a)","used":true}] true ' ] || { echo "$output"; return 1; }
+    run mcpctl call --yes database_health_shop "${arguments[@]}" -- mcpd 'postgres:shop?database_health=true'
+    [[ "$status" != 0 && "$output" != *'is used'* ]] || { echo "$output"; return 1; }
+    jq -n --arg source "host=$PGDIR dbname=shop" '{access: [{principal: "stdio", effect: "allow", tools: "database_health_shop",
+        resources: "postgres://shop/*"}], sources: [{module: "postgres", source: $source,
+        options: {database_health: true, explain: true}}]}' >c.json
+    run mcpctl call --yes database_health_shop "${arguments[@]}" -- mcpd --config c.json
+    [[ "$status" != 0 && "$output" == *'Plans are not shown under access rules'* ]] || { echo "$output"; return 1; }
+}
+
 @test "docs/postgres.md: the commands print what the page shows" {
     page=$BATS_TEST_DIRNAME/../../docs/postgres.md
     awk '/^```sql setup/ { on = 1; next } /^```/ { on = 0 } on' "$page" >setup.sql

@@ -69,7 +69,7 @@ static void test_plans(void **state)
     static const exchange refused = {
         CALL,
         PLAN("SELECT * FROM large"),
-        {"isError", "Plans are not shown under access rules", "!Seq Scan"}};
+        {"isError", "Plans are not shown under access rules: run the query itself", "!Seq Scan"}};
     mcp_access access = {.size = sizeof(access), .may = may_all};
     (void)state;
     assert_int_equal(peer_open(&p, &(mcp_postgres_options){.explain = true}), MCP_OK);
