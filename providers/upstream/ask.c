@@ -184,13 +184,10 @@ int upstream_refuse(upstream *up, mcp_request *req, int rc, const mcp_error *err
 /* Logs why a request failed that is not for a list, whose failures are logged where it is made. */
 static int refuse_aloud(upstream *up, mcp_request *req, int rc, const mcp_error *error)
 {
-    enum { QUIET_MS = 60000 };
-    int64_t now = upstream_now(up);
     char line[350];
-    if (rc != MCP_ECANCELLED && rc != MCP_ENOMEM && now >= up->quiet_until) {
-        up->quiet_until = now + QUIET_MS;
+    if (rc != MCP_ECANCELLED && rc != MCP_ENOMEM) {
         snprintf(line, sizeof(line), "a request failed: %.300s", upstream_reason(rc, error));
-        upstream_say(up, "warning", line);
+        upstream_say_rarely(up, &up->quiet_until, line);
     }
     return upstream_refuse(up, req, rc, error);
 }

@@ -105,12 +105,12 @@ int upstream_list_without(upstream *up, mcp_request *req, mcp_item item, const c
     if (!page.ptr) { /* the engine leaves it out and says so, unless there is no other source */
         up->totals.lists[MCP_UPSTREAM_WITHOUT] += !cursor[0];
         if (up->options.transparent)
-            upstream_say(up, "warning", upstream_reason(rc, error));
+            upstream_say_rarely(up, &up->lists_quiet_until, upstream_reason(rc, error));
         return upstream_refuse(up, req, rc, error);
     }
     snprintf(line, sizeof(line), "%.200s (lists have its last entries)",
              upstream_reason(rc, error));
-    upstream_say(up, "warning", line);
+    upstream_say_rarely(up, &up->lists_quiet_until, line);
     up->totals.lists[MCP_UPSTREAM_LAST]++;
     rc = upstream_reply_page(up, req, item, page);
     mcp_reply_cache(req, 0, false);

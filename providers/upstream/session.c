@@ -33,6 +33,16 @@ void upstream_say(const upstream *up, const char *level, const char *text)
         host->log(level, line, host->user);
 }
 
+void upstream_say_rarely(const upstream *up, int64_t *quiet_until, const char *text)
+{
+    enum { QUIET_MS = 60000 };
+    int64_t now = upstream_now(up);
+    if (now < *quiet_until)
+        return;
+    *quiet_until = now + QUIET_MS;
+    upstream_say(up, "warning", text);
+}
+
 /* ---- ending ---------------------------------------------------------------------------------- */
 
 static void session_free(upstream_session *s)

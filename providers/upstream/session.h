@@ -61,6 +61,7 @@ typedef struct upstream {
     mcp_server *server;
     mcp_upstream_options options; /* strings are owned */
     int64_t quiet_until;          /* time until which failures of requests are not logged */
+    int64_t lists_quiet_until;    /* time until which it is not logged that lists lack answers */
     mcp_allocator alloc;
     char prefix[UPSTREAM_PREFIX_ROOM];      /* "mcp+NAME:" */
     char name_prefix[UPSTREAM_PREFIX_ROOM]; /* "NAME_" */
@@ -220,6 +221,8 @@ void upstream_session_timer(upstream *up);
 int64_t upstream_now(const upstream *up);
 /* Writes a line to the log of the server. */
 void upstream_say(const upstream *up, const char *level, const char *text);
+/* Logs a warning, at most once a minute. `quiet_until` is the time until which nothing is logged. */
+void upstream_say_rarely(const upstream *up, int64_t *quiet_until, const char *text);
 /* Returns the principal of a caller's session: that of the caller, or NULL if sessions are shared. */
 const char *upstream_principal(const upstream *up, const char *of_caller);
 /* Notifies the callers who use the session. */

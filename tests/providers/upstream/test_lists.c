@@ -382,6 +382,39 @@ static void test_cancelled(void **state)
     }
 }
 
+static int said;
+
+static void count_said(const char *level, const char *line, void *user)
+{
+    (void)level, (void)user;
+    said += strstr(line, "mcp:slow: ") && strstr(line, "lists have its last entries");
+}
+
+/* However many lists are made while a server is slow, the log says so once a minute. */
+static void test_said(void **state)
+{
+    (void)state;
+    static rig r;
+    mcp_server *up = other_new(0), *slow = other_new(0);
+    r = (rig){.up.other = up, .slow.other = slow, .up.host_log = count_said};
+    assert_true(open_rig(&r, NULL));
+    greet(&r, "ann");
+    say(&r, LIST("tools"));
+    r.frozen = true;
+    for (int minute = 0; minute < 3; minute++) {
+        said = 0;
+        say(&r, LIST("tools"));
+        wires_has(wait_for(&r, LIST_MS), "\"slow_a\"");
+        for (int i = 0; i < 50; i++)
+            wires_has(say(&r, LIST("tools")), "\"slow_a\"");
+        assert_int_equal(said, 1);
+        wait_for(&r, 60000);
+    }
+    r.frozen = false;
+    run(&r);
+    close_all(&r);
+}
+
 /* The servers are mounted again: what was listed last is kept, and a list that is being made goes
  * on. */
 static void test_reload(void **state)
@@ -513,12 +546,13 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_together),      cmocka_unit_test(test_slow),
-        cmocka_unit_test(test_never),         cmocka_unit_test(test_overdue),
-        cmocka_unit_test(test_dead),          cmocka_unit_test(test_pages),
-        cmocka_unit_test(test_error),         cmocka_unit_test(test_cancelled),
-        cmocka_unit_test(test_reload),        cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_memory_of_one), cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_together),  cmocka_unit_test(test_slow),
+        cmocka_unit_test(test_never),     cmocka_unit_test(test_overdue),
+        cmocka_unit_test(test_said),      cmocka_unit_test(test_dead),
+        cmocka_unit_test(test_pages),     cmocka_unit_test(test_error),
+        cmocka_unit_test(test_cancelled), cmocka_unit_test(test_reload),
+        cmocka_unit_test(test_memory),    cmocka_unit_test(test_memory_of_one),
+        cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests_name("upstream: lists", tests, NULL, NULL);
 }
