@@ -41,18 +41,18 @@ void mcp__channel_wake(mcp_channel *channel)
 
 mcp__buf mcp__channel_take_buf(mcp_channel *channel)
 {
-    mcp__buf b = channel->spare;
-    mcp__buf_init(&channel->spare, channel->allocator, channel->options.max_reply);
+    mcp__buf b = *channel->spare;
+    mcp__buf_init(channel->spare, channel->allocator, 0);
+    b.limit = channel->options.max_reply;
     return b;
 }
 
 void mcp__channel_give_buf(mcp_channel *channel, mcp__buf *buf)
 {
     mcp__buf_reset(buf, SPARE_KEPT);
-    buf->limit = channel->options.max_reply;
-    if (buf->cap > channel->spare.cap) {
-        mcp__buf_free(&channel->spare);
-        channel->spare = *buf;
+    if (buf->cap > channel->spare->cap) {
+        mcp__buf_free(channel->spare);
+        *channel->spare = *buf;
     } else {
         mcp__buf_free(buf);
     }

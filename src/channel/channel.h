@@ -122,7 +122,8 @@ struct mcp_channel {
      * batch. */
     size_t element;
 
-    mcp__buf spare;         /* a buffer for the next message, which saves an allocation */
+    mcp__buf *spare;        /* a buffer for the next message, which saves an allocation */
+    mcp__buf own_spare;     /* unless the channel shares one */
     mcp_output_info output; /* of the message being sent */
     int64_t now;            /* time of the last call */
     bool writable, closed, in_use;
@@ -230,8 +231,9 @@ mcp__incoming *mcp__incoming_shrink(mcp__incoming *in, size_t size);
 /* Moves a request that was shrunk to `size` to a block for the whole struct, whose other members are
  * zero. Returns NULL if out of memory. */
 mcp__incoming *mcp__incoming_grow(mcp__incoming *in, size_t size);
-/* Frees the buffer that is stored for the next message. Call it when the peer is idle. */
-MCP__SHARED void mcp__channel_trim(mcp_channel *channel);
+/* Makes a new channel store its buffer for the next message there, where all channels of a transport share it, and peers
+ * that are idle hold none. All of them have the same allocator. The caller frees the buffer after the channels. */
+MCP__SHARED void mcp__channel_share_spare(mcp_channel *channel, mcp__buf *spare);
 /* Sends messages that the role has delayed. Does nothing if the channel is not writable or is in
  * use. */
 MCP__SHARED void mcp__channel_flush(mcp_channel *channel, int64_t now);

@@ -66,7 +66,8 @@ int mcp__channel_new(const mcp__role *role, void *state, const mcp_channel_optio
     mcp__list_init(&channel->outgoing);
     mcp__map_init(&channel->in_flight_by_key, channel->allocator, (uintptr_t)channel,
                   (uintptr_t)&given);
-    mcp__buf_init(&channel->spare, channel->allocator, channel->options.max_reply);
+    channel->spare = &channel->own_spare;
+    mcp__buf_init(channel->spare, channel->allocator, channel->options.max_reply);
     rc = copy_names(channel);
     if (rc != MCP_OK) {
         free_names(channel);
@@ -118,7 +119,7 @@ void mcp_channel_free(mcp_channel *channel)
     }
     channel->role->release(channel);
     mcp__map_free(&channel->in_flight_by_key);
-    mcp__buf_free(&channel->spare);
+    mcp__buf_free(&channel->own_spare);
     free_names(channel);
     mcp__release(channel->allocator, channel);
 }
@@ -138,10 +139,11 @@ const char *mcp_channel_revision(const mcp_channel *channel)
     return channel->role->revision ? channel->role->revision(channel) : NULL;
 }
 
-void mcp__channel_trim(mcp_channel *channel)
+void mcp__channel_share_spare(mcp_channel *channel, mcp__buf *spare)
 {
-    mcp__buf_free(&channel->spare);
-    mcp__buf_init(&channel->spare, channel->allocator, channel->options.max_reply);
+    if (!spare->allocator)
+        mcp__buf_init(spare, channel->allocator, 0);
+    channel->spare = spare;
 }
 
 /* ---- time ------------------------------------------------------------------------------------ */

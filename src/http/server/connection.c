@@ -190,8 +190,6 @@ void mcp__http_trim_stream(mcp_http_connection *c)
 {
     mcp__buf_free(&c->body);
     mcp__rs_recent_clear(&c->recent, c->http->allocator);
-    if (c->peer)
-        mcp__channel_trim(c->peer->channel);
     if (c->http->options.log) { /* the log names the request when the stream ends */
         mcp__http_head_shrink(&c->head);
         return;

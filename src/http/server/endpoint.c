@@ -231,6 +231,8 @@ void mcp_http_free(mcp_http *http)
     if (http->own_budget)
         mcp_http_budget_free(http->budget);
     mcp__buf_free(&http->out);
+    if (http->spare.allocator)
+        mcp__buf_free(&http->spare);
     mcp_identity_unref(http->nobody);
     mcp__release(http->allocator, http->proxies);
     free_list(http, http->options.allow_hosts, http->options.n_allow_hosts);

@@ -80,7 +80,8 @@ struct mcp_http {
     mcp__link orphans;
     mcp__http_timer *timers;
     uint64_t exchanges;
-    mcp__buf out; /* output buffer */
+    mcp__buf out;   /* output buffer */
+    mcp__buf spare; /* of all channels; without an allocator before the first one */
     mcp__http_store *store;
     mcp_event_store event_store;
     mcp__http_metrics metrics;

@@ -11,7 +11,7 @@
 
 /* The memory of a session without what its client sent, about: its struct and its channel, and places
  * in tables. */
-enum { SESSION_BYTES = 2600 };
+enum { SESSION_BYTES = 1500 };
 
 static void charge(mcp__http_session *s, size_t bytes)
 {

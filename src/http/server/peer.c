@@ -60,6 +60,7 @@ int mcp__http_peer_new(mcp_http *http, const mcp_channel_options *how, const mcp
         mcp__release(http->allocator, peer);
         return MCP_ENOMEM;
     }
+    mcp__channel_share_spare(peer->channel, &http->spare);
     *ret = peer;
     return MCP_OK;
 }
@@ -91,8 +92,6 @@ void mcp__http_peer_due(mcp__http_peer *peer)
         mcp__http_session_due(peer->session); /* this may free the session */
         return;
     }
-    if (peer->connection && peer->connection->stream_only)
-        mcp__channel_trim(peer->channel); /* a subscription is idle most of the time */
     mcp__http_peer_arm(peer);
 }
 

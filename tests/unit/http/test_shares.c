@@ -370,6 +370,32 @@ static void count_release(void *ptr, void *user)
     free(ptr);
 }
 
+/* Makes an endpoint whose memory is counted. */
+static mcp_http_budget *count_begin(rig *r)
+{
+    mcp_http_budget *budget = NULL;
+    mcp_allocator counting = {count_allocate, count_resize, count_release, NULL};
+    assert_int_equal(mcp_http_budget_new(NULL, &budget, NULL), MCP_OK);
+    *r = (rig){.now = 1000, .allocator = counting};
+    assert_int_equal(fixture_new(&(fixture_options){.allocator = &r->allocator}, &r->fixture, NULL),
+                     MCP_OK);
+    assert_int_equal(mcp_http_new(fixture_server(r->fixture),
+                                  MCP_OPTIONS(mcp_http_options, .random = rig_random, .user = r,
+                                              .allocator = &r->allocator, .budget = budget),
+                                  &r->http, NULL),
+                     MCP_OK);
+    return budget;
+}
+
+static void count_end(rig *r, mcp_http_budget *budget)
+{
+    mcp_http_free(r->http);
+    fixture_free(r->fixture);
+    assert_int_equal(mcp_http_budget_used(budget), 0);
+    mcp_http_budget_free(budget);
+    assert_int_equal(held, 0);
+}
+
 static char last_answer[1024]; /* its beginning */
 
 static void begin_sized(rig *r, const char *who, size_t size, const char *expected)
@@ -401,18 +427,7 @@ static void test_memory(void **state)
     for (size_t i = 0; i < COUNT(sizes); i++) {
         enum { N = 200 };
         rig r;
-        mcp_http_budget *budget = NULL;
-        mcp_allocator counting = {count_allocate, count_resize, count_release, NULL};
-        assert_int_equal(mcp_http_budget_new(NULL, &budget, NULL), MCP_OK);
-        r = (rig){.now = 1000, .allocator = counting};
-        assert_int_equal(
-            fixture_new(&(fixture_options){.allocator = &r.allocator}, &r.fixture, NULL), MCP_OK);
-        assert_int_equal(
-            mcp_http_new(fixture_server(r.fixture),
-                         MCP_OPTIONS(mcp_http_options, .random = rig_random, .user = &r,
-                                     .allocator = &r.allocator, .budget = budget),
-                         &r.http, NULL),
-            MCP_OK);
+        mcp_http_budget *budget = count_begin(&r);
         for (size_t k = 0; k < N; k++)
             begin_sized(&r, "192.0.2.1", sizes[i], "HTTP/1.1 200 ~");
         size_t before = held, counted = mcp_http_budget_used(budget);
@@ -422,11 +437,7 @@ static void test_memory(void **state)
         double each_counted = (double)(mcp_http_budget_used(budget) - counted) / N;
         if (each_counted < 0.8 * each_held || each_counted > 1.4 * each_held)
             fail_msg("a session takes %.0f bytes, and %.0f are counted", each_held, each_counted);
-        mcp_http_free(r.http);
-        fixture_free(r.fixture);
-        assert_int_equal(mcp_http_budget_used(budget), 0);
-        mcp_http_budget_free(budget);
-        assert_int_equal(held, 0);
+        count_end(&r, budget);
     }
 }
 
@@ -456,6 +467,51 @@ static void in_session(rig *r, const char *who, const char *id, const char *requ
     wire_send(&w, request);
     wire_expect(&w, expected);
     wire_end(&w);
+}
+
+/* Once their answers are sent, sessions and connections hold nothing of them. */
+static void test_answers(void **state)
+{
+    enum { N = 50, SIZE = 100000, LITTLE = 8000 };
+    static const char in_session_text[] =
+        "POST /mcp HTTP/1.1\n{{std}}Mcp-Session-Id: {{session}}\nContent-Length: {{len}}\n\n"
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/read\",\"params\":{\"uri\":\"large:/"
+        "text\"}}";
+    static const char alone[] = "POST /mcp HTTP/1.1\n{{modern resources/read}}Mcp-Name: "
+                                "large:/text\nContent-Length: {{len}}\n\n"
+                                "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/"
+                                "read\",\"params\":{\"uri\":\"large:/text\",{{meta}}}}";
+    static char text[SIZE + 1];
+    (void)state;
+    rig r;
+    static wire w[N];
+    char id[40];
+    memset(text, 'x', SIZE);
+    mcp_http_budget *budget = count_begin(&r);
+    assert_int_equal(mcp_server_add_resource(fixture_server(r.fixture),
+                                             MCP_OPTIONS(mcp_resource, .uri = "large:/text",
+                                                         .name = "large", .text = text),
+                                             NULL, NULL),
+                     MCP_OK);
+    size_t before = 0;
+    for (size_t i = 0; i < N; i++) {
+        if (i == 1) /* what the endpoint holds for all of them is there */
+            before = held;
+        begin_sized(&r, "192.0.2.1", 1, "HTTP/1.1 200 ~");
+        snprintf(id, sizeof(id), "%.32s", strstr(last_answer, "Mcp-Session-Id: ") + 16);
+        in_session(&r, "192.0.2.1", id, in_session_text, "HTTP/1.1 200 ~xxxx~");
+    }
+    assert_in_range((held - before) / (N - 1), 1, LITTLE);
+    before = held;
+    for (size_t i = 0; i < N; i++) {
+        open_from(&w[i], &r, "192.0.2.1");
+        wire_send(&w[i], alone);
+        wire_expect(&w[i], "HTTP/1.1 200 ~xxxx~");
+    }
+    assert_in_range((held - before) / N, 1, LITTLE);
+    for (size_t i = 0; i < N; i++)
+        wire_end(&w[i]);
+    count_end(&r, budget);
 }
 
 /* Events that one client has stored leave room for those of another. */
@@ -494,7 +550,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_generated), cmocka_unit_test(test_local),
         cmocka_unit_test(test_memory),    cmocka_unit_test(test_bytes),
-        cmocka_unit_test(test_events),
+        cmocka_unit_test(test_events),    cmocka_unit_test(test_answers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
