@@ -55,7 +55,8 @@ class Line(Connection):
     """A connection to the gateway as a principal, on which one request follows the other."""
 
     def __init__(self, soak, principal, token=None, host="mcp.example"):
-        super().__init__(None, soak.at, soak.tokens.get(principal, token))
+        super().__init__(soak)
+        self.token = soak.tokens.get(principal, token)
         self.soak, self.books, self.principal, self.host = soak, soak.books, principal, host
 
     def send(self, verb, headers, body, path="/mcp"):
