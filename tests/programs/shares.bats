@@ -42,7 +42,7 @@ status_of() { # SESSION CURL-OPTION...: of a ping in it
     grep -qxF 'mcp_sessions 10000' metrics
     grep -qxF 'mcp_sessions_evicted_total 3' metrics
     grep -qxF 'mcp_limit_used{limit="--max-sessions-each"} 9999' metrics
-    [ "$(sed -n 's/^mcp_memory_sessions_bytes //p' metrics)" -gt 20000000 ]
+    [ "$(sed -n 's/^mcp_memory_sessions_bytes //p' metrics)" -gt 15000000 ]
     grep -q 'sessions ended to make room for others: there are 10000 sessions in use already (--max-sessions)' "$log"
 }
 
