@@ -184,17 +184,20 @@ suite('long', example('long'), t => {
     const status = async () => textOf(await t.peer.call('status', {}));
 
     it('reports progress', async () => {
-        const seen = [];
         const short = p => [p.progress, p.total, p.message];
         const wanted = Array.from({ length: 10 }, (_, i) => [i + 1, 10, 'waiting']);
-        const result = await t.peer.callWith({ name: 'wait', arguments: { seconds: 0.6 } },
-            { onprogress: p => void seen.push(short(p)) });
-        assert.equal(textOf(result), 'Waited for 0.6 s');
-        const sent = t.peer.wire.notifications.filter(n => n.method === 'notifications/progress');
-        assert.deepEqual(sent.map(n => short(n.params)), wanted);
-        // The SDK drops those that come with the answer in one piece.
-        assert.ok(seen.length > 0);
-        assert.deepEqual(seen, wanted.slice(0, seen.length));
+        const wait = async seconds => {
+            const seen = [], before = t.peer.wire.notifications.length;
+            const result = await t.peer.callWith({ name: 'wait', arguments: { seconds } },
+                { onprogress: p => void seen.push(short(p)) });
+            assert.equal(textOf(result), `Waited for ${seconds} s`);
+            const sent = t.peer.wire.notifications.slice(before).filter(n => n.method === 'notifications/progress');
+            assert.deepEqual(sent.map(n => short(n.params)), wanted);
+            assert.deepEqual(seen, wanted.slice(0, seen.length));
+            return seen.length;
+        };
+        // The SDK drops those that come with the answer in one piece, which are all if this process does not run meanwhile.
+        assert.ok(await wait(0.6) || await wait(4.8) || await wait(30));
     });
 
     it('answers others meanwhile, and stops for who cancels', async () => {
