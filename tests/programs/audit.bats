@@ -1,6 +1,7 @@
 # The audit log (--audit): one line for each request over stdio and HTTP, refused logins, reopening, a full disk.
 
 bats_require_minimum_version 1.5.0
+load support/eventually
 
 setup() {
     : "${MCPD:=mcpd}"
@@ -26,14 +27,6 @@ fields() { jq -c 'del(.time, .duration_us, .bytes)' audit; }
 same() { is "$(sort <<< "$1")" "$(sort <<< "$2")"; }
 is() { [ "$1" = "$2" ] || { printf 'got  %s\nwant %s\n' "$1" "$2"; return 1; }; }
 
-# wait_for COMMAND...
-wait_for() {
-    local end=$((SECONDS + 60))
-    until "$@"; do
-        ((SECONDS < end)) || return 1
-        sleep 0.05
-    done
-}
 lines() { [ -e audit ] && [ "$(wc -l < audit)" -ge "$1" ]; }
 
 # Starts a server whose standard input is descriptor 7 and whose output is the file `out`.
@@ -97,11 +90,11 @@ END
     rm -f audit
     start --config mcpd.json --no-resource-tools
     request resources/list '' >&7
-    wait_for lines 1
+    eventually lines 1
     request tools/call '"name":"far_list_resources",' >&7
-    wait_for lines 2
+    eventually lines 2
     request resources/read '"uri":"sqlite://db/t",' >&7
-    wait_for lines 3
+    eventually lines 3
     exec 7>&-
     jq -es 'any(.name == "far_list_resources" and .source == "mcp+far:" and .outcome == "ok")' audit
     jq -es 'any(.name == "sqlite://db/t" and .source == "sqlite://db/" and .outcome == "ok")' audit
@@ -112,7 +105,7 @@ serve() {
     chmod 600 mcpd.json
     "$MCPD" --config mcpd.json 2> log 3>&- &
     server=$!
-    wait_for grep -q serving log
+    eventually grep -q serving log
     base=$(sed -n 's|.* at \(http.*\)/mcp.*|\1|p' log)
 }
 # post BODY CURL-OPTION...
@@ -137,7 +130,7 @@ END
     ask b.md -H 'Authorization: Bearer 0123456789abcdef0123456789abcdef' -H 'traceparent: 00-4bf92f-00f067-01'
     ask a.md -H 'Authorization: Bearer 0123456789abcdef0123456789abcdee'
     ask a.md
-    wait_for lines 4
+    eventually lines 4
     local ada='{"principal":"ada","client":"127.0.0.1"' refused='{"client":"127.0.0.1","http_method":"POST","path":"/mcp"'
     local read='"method":"resources/read"'
     is "$(fields)" "$ada,\"trace\":\"4bf92f3577b34da6a3ce929d0e0e4736\",$read,\"name\":\"$here/a.md\",\"source\":\"file:\",\"outcome\":\"ok\"}
@@ -176,7 +169,7 @@ $refused,\"outcome\":\"refused\",\"reason\":\"no token\",\"status\":401}"
             "clientInfo":{"name":"old","version":"1"}}}' -D head.$id > /dev/null
         session=$(sed -n 's/^Mcp-Session-Id: \(.*\)\r$/\1/p' head.$id)
         post '{"jsonrpc":"2.0","id":2,"method":"resources/list"}' -H "Mcp-Session-Id: $session" > answer
-        wait_for lines "$id"
+        eventually lines "$id"
         is "$(sed -n ${id}p audit | jq -r .session)" "${session:0:8}"
         is "$(sed -n ${id}p audit | jq .bytes)" "$(sed 's/^data: //; /^$/d; /^[a-z]*:/d' answer | tr -d '\n' | wc -c)"
         run ! grep -q "$session" audit
@@ -187,21 +180,21 @@ $refused,\"outcome\":\"refused\",\"reason\":\"no token\",\"status\":401}"
     printf '{"sources": ["docs"], "audit": "audit"}' > mcpd.json
     start --config mcpd.json
     request resources/list '' >&7
-    wait_for lines 1
+    eventually lines 1
     mv audit old
     kill -HUP "$server"
-    wait_for grep -q 'was reloaded' log
+    eventually grep -q 'was reloaded' log
     [ -e audit ]
     request resources/list '' >&7
-    wait_for lines 1
+    eventually lines 1
     printf '{"sources": ["docs"]}' > mcpd.json
     kill -HUP "$server"
-    wait_for grep -q 'switching audit on or off takes effect after a restart' log
+    eventually grep -q 'switching audit on or off takes effect after a restart' log
     printf '{"sources": ["docs"], "audit": "/nowhere/audit"}' > mcpd.json
     kill -HUP "$server"
-    wait_for grep -q 'cannot open the audit log /nowhere/audit' log
+    eventually grep -q 'cannot open the audit log /nowhere/audit' log
     request resources/list '' >&7
-    wait_for lines 2
+    eventually lines 2
     [ "$(wc -l < old)" = 1 ]
     exec 7>&-
 }
@@ -209,10 +202,10 @@ $refused,\"outcome\":\"refused\",\"reason\":\"no token\",\"status\":401}"
 @test "without a configuration SIGHUP opens the file again" {
     start --audit audit docs
     request resources/list '' >&7
-    wait_for lines 1
+    eventually lines 1
     rm audit
     kill -HUP "$server"
-    wait_for test -e audit
+    eventually test -e audit
     exec 7>&-
 }
 
@@ -227,12 +220,12 @@ $refused,\"outcome\":\"refused\",\"reason\":\"no token\",\"status\":401}"
     exec 7> in
     for i in {1..20}; do request resources/read "\"uri\":\"$here/a.md\"," >&7; done
     answers() { [ "$(grep -c '"result"' out)" -ge "$1" ]; }
-    wait_for answers 20
+    eventually answers 20
     [ "$(stat -c %s audit)" = 1024 ]
     [ "$(tail -c 1 audit)" != "" ]
     : > audit
     request resources/list '' >&7
-    wait_for lines 3
+    eventually lines 3
     exec 7>&-
     wait
     [ "$(sed -n 1p audit)" = "" ]
@@ -254,18 +247,18 @@ $refused,\"outcome\":\"refused\",\"reason\":\"no token\",\"status\":401}"
     request ping '' >&7
     request server/discover '' >&7
     answers() { [ "$(wc -l < out)" -ge "$1" ]; }
-    wait_for answers 22
+    eventually answers 22
     done=$(grep -c '"contents"' out)
     [ "$done" = "$(($(wc -l < audit)))" ]
     [ "$(grep -c 'its audit log cannot be written","data":{"retryAfterMs":1000}' out)" = $((20 - done)) ]
     grep -q '"supportedVersions"' out
     : > audit
     request resources/list '' >&7 # whose line can be written again
-    wait_for answers 23
-    wait_for lines 3
+    eventually answers 23
+    eventually lines 3
     [[ "$(tail -n 1 out)" == *"cannot be written"* ]]
     request resources/list '' >&7
-    wait_for answers 24
+    eventually answers 24
     [[ "$(tail -n 1 out)" == *'"resources"'* ]]
     exec 7>&-
     wait
@@ -278,8 +271,8 @@ $refused,\"outcome\":\"refused\",\"reason\":\"no token\",\"status\":401}"
     "$MCPD" --http unix:sock --audit /dev/full --log-format json docs 2> /dev/full 3>&- &
     server=$!
     metric() { curl -s --unix-socket sock http://localhost/metrics | sed -n "s/^$1 //p"; }
-    wait_for test -S sock
-    wait_for curl -s -o /dev/null --unix-socket sock http://localhost/healthz
+    eventually test -S sock
+    eventually curl -s -o /dev/null --unix-socket sock http://localhost/healthz
     local lost
     lost=$(metric mcp_log_lines_lost_total)
     curl -s --unix-socket sock "http://localhost/[1-40]" > /dev/null

@@ -3,6 +3,7 @@
 # decisions), whoever sits at the network (tokens).
 
 bats_require_minimum_version 1.5.0
+load support/eventually
 
 setup() {
     : "${MCPD:=mcpd}"
@@ -28,7 +29,7 @@ decider() {
     rm -f port
     "$BATS_TEST_DIRNAME/support/decider" got "$@" >port 3>&- &
     policy=$!
-    wait_for test -s port
+    eventually test -s port
 }
 # answers ANSWER [METHOD ANSWER]...: what is answered from now on, in general and for methods
 answers() {
@@ -41,13 +42,6 @@ answers() {
     done
     echo "$all" >new.answers
     mv new.answers got.answers
-}
-wait_for() {
-    local end=$((SECONDS + 60))
-    until "$@"; do
-        ((SECONDS < end)) || return 1
-        sleep 0.05
-    done
 }
 same() { [ "$1" = "$2" ] || { printf 'got  %s\nwant %s\n' "$1" "$2"; return 1; }; }
 # asked [FILTER]: the inputs of all questions so far, a line each
@@ -169,13 +163,13 @@ none='the policy server gave no decision'
     talk legacy "$MCPD" --decisions "$url" --decisions-ms 60000 --audit audit --prompts docs docs
     request resources/read "{\"uri\":\"$here/a.md\"}"
     waits=$last_id
-    wait_for grep -q a.md got
+    eventually grep -q a.md got
     result prompts/get '{"name":"greet","arguments":{"what":"hi"}}'
     say "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":$waits,\"reason\":\"enough\"}}"
     result ping '{}'
-    wait_for grep -q '"reason":"enough"' audit
+    eventually grep -q '"reason":"enough"' audit
     request resources/read "{\"uri\":\"$here/b.md\"}"
-    wait_for grep -q b.md got
+    eventually grep -q b.md got
     hush
 }
 
@@ -300,7 +294,7 @@ END
 serve() { # OPTION...
     "$MCPD" --http 127.0.0.1:0 "$@" >out 2>log 3>&- &
     server=$!
-    wait_for grep -q ' at http' log
+    eventually grep -q ' at http' log
     base=$(sed -n 's|.* at \(http.*\)/mcp.*|\1|p' log)
 }
 # post TOKEN VIEW METHOD PARAMS NAME: one request of 2026-07-28 over HTTP; sets $heard
@@ -348,7 +342,7 @@ END
     answers '{"effect":"deny","text":"after the reload"}'
     echo 'Bearer the-next' >auth
     kill -HUP "$server"
-    wait_for grep -q 'was reloaded' log || wait_for eval 'read_as $alice ""; grep -q "after the reload" <<<"$heard"'
+    eventually grep -q 'was reloaded' log || eventually eval 'read_as $alice ""; grep -q "after the reload" <<<"$heard"'
     read_as $alice ''
     is '"Denied by policy: after the reload"' .error.message
     same "$(tail -1 got | cut -f1)" 'Bearer the-next'
@@ -362,7 +356,7 @@ END
     for _ in {1..64}; do
         read_as $alice '' &
     done 3>&- >/dev/null 2>&1
-    wait_for eval '[ "$(number)" = 64 ]'
+    eventually eval '[ "$(number)" = 64 ]'
     read_as $alice ''
     is '"Denied by policy: too many decisions are awaited; try again later"' .error.message
     answers '{"effect":"allow"}'

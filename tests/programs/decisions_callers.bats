@@ -3,6 +3,7 @@
 # see, change or end it.
 
 bats_require_minimum_version 1.5.0
+load support/eventually
 load support/issuer
 
 setup() {
@@ -19,7 +20,7 @@ setup() {
     rm port
     "$BATS_TEST_DIRNAME/support/decider" got >port 3>&- &
     policy=$!
-    wait_for test -s port
+    eventually test -s port
     url=http://127.0.0.1:$(cat port)/v1/data/mcp/decision
 }
 
@@ -30,13 +31,6 @@ teardown() {
     stop_issuer
 }
 
-wait_for() {
-    local end=$((SECONDS + 60))
-    until "$@"; do
-        ((SECONDS < end)) || return 1
-        sleep 0.05
-    done
-}
 # answers ANSWER [METHOD ANSWER]: what is answered from now on, in general and for a method
 answers() {
     jq -nc --argjson all "$1" --arg method "${2:-*}" --argjson one "${3:-$1}" '{"*": $all, ($method): $one}' >new.answers
@@ -48,7 +42,7 @@ number() { wc -l <got 2>/dev/null || echo 0; }
 read_with() { ask resources/read "\"uri\":\"$here/a.md\"," -H "Mcp-Name: $here/a.md" -H "Authorization: Bearer $1"; } # TOKEN
 reload() { # TIMES
     kill -HUP "$server"
-    wait_for eval '[ "$(grep -c "was reloaded" log)" = '"$1"' ]'
+    eventually eval '[ "$(grep -c "was reloaded" log)" = '"$1"' ]'
 }
 
 with_issuer() {
@@ -94,7 +88,7 @@ END
     has "$(read_with "$(token ada base '')")" 'Denied by policy: no longer'
     same "$(number)" 2
     expired() { [[ $(read_with "$short") == *' 401 '* ]]; }
-    wait_for expired
+    eventually expired
     has "$(read_with "$(token ada base '')")" 'Denied by policy: no longer'
     same "$(number)" 3
 }
@@ -145,7 +139,7 @@ about() { jq -nc --arg id "$task" '{taskId: $id}'; }
     talk modern "$MCPD" --config mcpd.json
     make '{"name":"jobs_confirm_delete","arguments":{"filename":"f"}}'
     same "$(asked '[.method, .thing.name, .arguments]')" '["tools/call","jobs_confirm_delete",{"filename":"f"}]'
-    wait_for now_is input_required
+    eventually now_is input_required
     question_of tasks/get read 2026-07-28 "$(about)"
     input=$(jq -c --arg id "$task" '{taskId: $id, inputResponses: (.inputRequests | map_values({action: "accept", content: {confirm: true}}))}' <<<"$heard")
     answers '{"effect":"deny","text":"hands off"}'
@@ -165,7 +159,7 @@ about() { jq -nc --arg id "$task" '{taskId: $id}'; }
     is true '.message | test("^Denied by policy: a person has to consent, and only")'
     now_is input_required
     result tasks/update "$input"
-    wait_for now_is completed
+    eventually now_is completed
     is true '.result.content[0].text | test("Deleted f")'
     hush
 }

@@ -1,6 +1,7 @@
 # Traces (--traces): what a collector gets, and that it gets nothing else; a collector that is slow, dead or refuses.
 
 bats_require_minimum_version 1.5.0
+load support/eventually
 
 setup() {
     : "${MCPD:=mcpd}"
@@ -11,7 +12,7 @@ setup() {
     here=file://$PWD/docs
     "$support/collector" got > port 3>&- &
     collector=$!
-    wait_for test -s port
+    eventually test -s port
     url=http://127.0.0.1:$(cat port)/v1/traces
 }
 
@@ -26,13 +27,6 @@ request() { # request METHOD PARAMS [META], each with a comma at its end
     printf '{"jsonrpc":"2.0","id":%d,"method":"%s","params":{%s"_meta":{%s%s}}}\n' $((++id)) "$1" "$2" "$3" "$meta"
 }
 is() { [ "$1" = "$2" ] || { printf 'got  %s\nwant %s\n' "$1" "$2"; return 1; }; }
-wait_for() {
-    local end=$((SECONDS + 60))
-    until "$@"; do
-        ((SECONDS < end)) || return 1
-        sleep 0.05
-    done
-}
 # spans: those that the collector got, a line each
 spans() { cut -f3 got | jq -c '.resourceSpans[].scopeSpans[].spans[]'; }
 # shape: names, kinds, failures and attributes of the spans
@@ -117,7 +111,7 @@ END
             -H 'Accept: application/json, text/event-stream' -H 'MCP-Protocol-Version: 2026-07-28' -H 'Mcp-Method: resources/list' -d @- > /dev/null
     done
     figure_is_now() { [ "$(views | grep -c '')" = 3 ]; }
-    wait_for figure_is_now
+    eventually figure_is_now
     is "$(views | sort | tr '\n' ' ')" ' team team '
     run ! grep -q hunter got
 }
@@ -126,7 +120,7 @@ END
 serve() {
     "$MCPD" --http 127.0.0.1:0 --traces "$url" "$@" docs < "${input:-/dev/null}" > out 2> log 3>&- 7>&- &
     server=$!
-    wait_for grep -q serving log
+    eventually grep -q serving log
     base=$(sed -n 's|.* at \(http.*\)/mcp.*|\1|p' log)
 }
 ask() { # ask METHOD PARAMS NAME
@@ -142,7 +136,7 @@ figure_is() { [ "$(figure "$1")" = "$2" ]; }
     serve
     trace=0af7651916cd43dd8448eb211c80319c
     ask resources/read "\"uri\":\"$here/a.md\"," "$here/a.md" -H "traceparent: 00-$trace-b7ad6b7169203331-01" | grep -q hello
-    wait_for figure_is lost 1
+    eventually figure_is lost 1
     is "$(figure sent)" 1
     spans | jq -es --arg t "$trace" 'any(.traceId == $t and .parentSpanId == "b7ad6b7169203331" and .name == "resources/read")'
 }
@@ -151,7 +145,7 @@ figure_is() { [ "$(figure "$1")" = "$2" ]; }
     printf '503\n429\n200\n' > got.answers
     serve
     ask resources/read "\"uri\":\"$here/a.md\"," "$here/a.md" | grep -q hello
-    wait_for figure_is sent 2
+    eventually figure_is sent 2
     is "$(figure lost)" 0
     is "$(spans | wc -l)" 2
 }
@@ -161,7 +155,7 @@ figure_is() { [ "$(figure "$1")" = "$2" ]; }
     serve
     for i in 1 2; do
         ask resources/read "\"uri\":\"$here/a.md\"," "$here/a.md" | grep -q hello
-        wait_for figure_is lost $((2 * i))
+        eventually figure_is lost $((2 * i))
     done
     is "$(grep -c 'does not accept spans: its status is 400' log)" 1
 }
@@ -173,7 +167,7 @@ figure_is() { [ "$(figure "$1")" = "$2" ]; }
     input=in serve --stdio
     for ((i = 0; i < 2000; i++)); do request resources/read "\"uri\":\"$here/a.md\","; done >&7
     answered() { [ "$(grep -c hello out)" = 2000 ]; }
-    wait_for answered
+    eventually answered
     # 4,000 spans: those that are being sent, 2,048 that wait, and the others. On a slow machine some of those that were being
     # sent have been given up, too.
     [ "$(figure lost)" -ge 1000 ]
@@ -220,10 +214,10 @@ figure_is() { [ "$(figure "$1")" = "$2" ]; }
     echo one > auth
     serve --traces-auth-file auth
     ask resources/read "\"uri\":\"$here/a.md\"," "$here/a.md" | grep -q hello
-    wait_for figure_is sent 2
+    eventually figure_is sent 2
     echo two > auth
     kill -HUP "$server"
     goes_on() { ask resources/read "\"uri\":\"$here/a.md\"," "$here/a.md" | grep -q hello && grep -q '^two' got; }
-    wait_for goes_on
+    eventually goes_on
     is "$(cut -f1 got | sort -u | tr '\n' ' ')" 'one two '
 }
