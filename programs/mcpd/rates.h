@@ -16,7 +16,7 @@ int rates_read(config *c, const views *all, rates **ret);
 /* NULL is allowed. */
 void rates_free(rates *all);
 
-/* Returns whom the rate is about, or NULL if there are fewer. `all` may be NULL. */
+/* Returns the callers that the rate with this index selects, or NULL after the last rate. `all` may be NULL. */
 const struct access_rule *rates_callers(const rates *all, size_t index);
 
 /* For mcp_server_set_rates_hook(); `user` is a rates. */

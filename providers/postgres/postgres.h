@@ -39,8 +39,8 @@ typedef struct mcp_postgres_options {
     const mcp_allocator *allocator; /* also called from the host's worker threads */
     bool explain;     /* the query tool can show the plan of a query instead of its rows */
     bool sample_rows; /* the page of a table has three of its rows */
-    /* There is a tool that says what the statistics show. With rules, only callers for whom one names it
-     * without a wildcard have it. With `explain` it also says whether hypothetical indexes would help a query. */
+    /* There is a tool that says what the statistics show. With rules, a caller has it only if a rule
+     * names it without a wildcard. With `explain` it also says whether hypothetical indexes would help a query. */
     bool database_health;
 } mcp_postgres_options;
 

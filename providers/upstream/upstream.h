@@ -306,8 +306,8 @@ typedef struct mcp_upstream_state {
      * of those that ended by themselves or did not start */
     uint64_t memory, starts, failures;
     uint64_t hung; /* programs that were ended because they did not answer (call_ms, ping_ms) */
-    /* The cost (mcp_upstream_group.cost) of the names, descriptions and input schemas of its tools that are offered, as it
-     * listed them last: to the caller for whom it is most. 0 before the first list. */
+    /* The cost (mcp_upstream_group.cost) of the names, descriptions and input schemas of its tools that are offered, by its
+     * last list; if callers got different ones, by the largest. 0 before the first list. */
     uint64_t definitions;
 } mcp_upstream_state;
 

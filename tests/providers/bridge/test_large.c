@@ -1,5 +1,5 @@
-/* Searches in files that are too large to be read whole: all their lines are found once, by however many
- * calls, wherever the blocks end; what is no text is said. */
+/* Searches in files that are too large to be read whole: however many calls it takes and wherever the blocks
+ * end, each line is found once. Lines that are not text are counted. */
 #define _GNU_SOURCE
 #include "../files/tree.h"
 
@@ -245,7 +245,7 @@ static void check_searches(peer *p)
     expect_lines(p, "/long.log", "\"query\":\"ne+dle\",\"regex\":true", 1, 1, 4);
     /* a mark at the beginning is not in the first line */
     expect_lines(p, "/long.log", "\"query\":\"^begin\",\"regex\":true", 1, 1, 1);
-    /* what is not searched */
+    /* lines and files that are not text are counted, and not searched */
     expect_lines(p, "/odd.log", "\"query\":\"line 11990 \"", 11990, 1, 11990);
     expect(p, "Lines that are not UTF-8 text were not searched: 2.");
     search(p, "/binary", "\"query\":\"needle\"", "");
